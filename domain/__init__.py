@@ -1,0 +1,1 @@
+"""What ganger knows and how it decides: pure, deterministic, without IO, clock or chance."""

@@ -1,0 +1,60 @@
+"""What a manifest may ask for and this version does not do: said in a warning, never silently.
+
+The rows about Pods and groups that are held name rules that the scheduler cannot decide yet; the
+others are out of ganger's scope.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from domain.admission.kinds import COMPOSITE_POD_GROUP, POD, POD_GROUP, Kind
+
+_POD_HELD = "not scheduled by this version; the Pod is held"
+_GROUP_HELD = "not scheduled by this version; the group's Pods are held"
+_VOLUMES = "ignored by the scheduler; volumes and their binding are out of scope"
+_CLAIMS = "ignored by the scheduler; dynamic resource allocation is out of scope"
+_RUNTIME = "ignored by the scheduler, which has no RuntimeClasses; overhead and nodeSelector count"
+
+_NOTES: Mapping[str, Sequence[tuple[str, str]]] = {
+    POD.name: (
+        ("spec.affinity.podAffinity", _POD_HELD),
+        ("spec.affinity.podAntiAffinity", _POD_HELD),
+        ("spec.topologySpreadConstraints", _POD_HELD),
+        ("spec.volumes.persistentVolumeClaim", _VOLUMES),
+        ("spec.volumes.ephemeral", _VOLUMES),
+        ("spec.volumes.csi", _VOLUMES),
+        ("spec.runtimeClassName", _RUNTIME),
+        ("spec.resourceClaims", _CLAIMS),
+    ),
+    POD_GROUP.name: (
+        ("spec.parentCompositePodGroupName", _GROUP_HELD),
+        ("spec.schedulingConstraints.topology", _GROUP_HELD),
+        ("spec.resourceClaims", _CLAIMS),
+    ),
+    COMPOSITE_POD_GROUP.name: (("spec.schedulingConstraints.topology", _GROUP_HELD),),
+}
+
+
+_STEPS = {name: tuple((tuple(path.split(".")), text) for path, text in rows) for name, rows in _NOTES.items()}
+
+
+def notes(kind: Kind, manifest: Mapping[str, Any]) -> list[str]:
+    """A warning for each field of `manifest` that does not have the effect it asks for."""
+    spec = manifest.get("spec") or {}
+    return [
+        f"{found}: {text}"
+        for steps, text in _STEPS.get(kind.name, ())
+        if steps[1] in spec
+        for found in _occurrences(spec[steps[1]], steps[2:], f"spec.{steps[1]}")
+    ]
+
+
+def _occurrences(value: Any, steps: Sequence[str], path: str) -> Iterator[str]:
+    if isinstance(value, list) and steps:
+        for index, item in enumerate(value):
+            yield from _occurrences(item, steps, f"{path}[{index}]")
+    elif not steps:
+        if any(value.values()) if isinstance(value, dict) else value:
+            yield path
+    elif isinstance(value, dict) and steps[0] in value:
+        yield from _occurrences(value[steps[0]], steps[1:], f"{path}.{steps[0]}")
