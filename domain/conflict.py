@@ -1,0 +1,48 @@
+"""Whether a decision still holds on a log that has moved on since its snapshot.
+
+Checked inside the transaction that commits it, so that no decision lands on a world it did not
+see, and yet writers that touch other things never make the worker start again.
+"""
+
+from msgspec import UNSET
+
+from domain import events as ev
+from domain.scheduling.cycle import Decision
+
+
+def stands(decision: Decision, event: ev.Event) -> bool:
+    """Whether `decision` may be committed after `event`, which came after its snapshot.
+
+    It may not if the event changed one of its Pods or its group, took room on or changed a node
+    it chose, or configured the scheduler. New members of the group come after the decision.
+    """
+    match event.payload:
+        case ev.PodAdded() as added:
+            return added.node not in decision.nodes and not _of_group(decision, added.group, added.node)
+        case ev.PodUpdated() as updated:
+            takes_room = updated.object is not UNSET and updated.node in decision.nodes
+            mine = updated.key in decision.pods or _of_group(decision, updated.group, updated.node)
+            return not takes_room and not mine
+        case ev.PodDeleted() as deleted:
+            return deleted.key not in decision.pods and not _of_group(decision, deleted.group, deleted.node)
+        case ev.PodBound() as bound:
+            return bound.node not in decision.nodes and bound.pod not in decision.pods
+        case ev.PodNominated() | ev.PodEvicted() | ev.BindingFailed() as changed:
+            return changed.pod not in decision.pods and not _of_group(decision, changed.group, changed.node)
+        case ev.NodeUpdated() | ev.NodeDeleted() as changed:
+            return changed.key not in decision.nodes
+        case ev.PodGroupAdded() | ev.PodGroupUpdated() | ev.PodGroupDeleted() as changed:
+            return changed.key != decision.group
+        case ev.SchedulerConfigured() | ev.GroupAttempted():
+            return _other_attempt(decision, event.payload)
+        case _:
+            return True
+
+
+def _of_group(decision: Decision, group: str | None, node: str | None) -> bool:
+    """A bound member of the group changed: the numbers of its quorum may have."""
+    return group is not None and group == decision.group and node is not None
+
+
+def _other_attempt(decision: Decision, payload: ev.SchedulerConfigured | ev.GroupAttempted) -> bool:
+    return isinstance(payload, ev.GroupAttempted) and payload.entity != decision.attempt.entity

@@ -1,0 +1,1 @@
+"""How each kind of object is explained, and the parts that explanations share."""

@@ -1,0 +1,116 @@
+"""What an attempt found, told as parts of an explanation."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from domain.amounts import quantity_of
+from domain.events import GroupAttempted, GroupFinding, NodeReason, ResourceFinding, ShapeFinding
+from domain.explanation import Attempt, Figures, Preemption, Reason, Shape
+from domain.scheduling.texts import NEVER_PREEMPTS
+from domain.times import rfc3339_micro
+
+EVICTS_NOBODY = "this version of ganger looks for no victims"
+"""What stands for the outcome of preemption where Kubernetes would have looked for victims."""
+
+_GROUP_TAIL = ", pod group preemption: "
+_POD_TAIL = " preemption: "
+
+
+class Recorded(NamedTuple):
+    """An attempt as it stands in the log, at `position`.
+
+    `findings` is the attempt that holds what it found: itself, or where nothing new was found an
+    earlier one, at `findings_position`.
+    """
+
+    position: int
+    attempt: GroupAttempted
+    findings_position: int
+    findings: GroupAttempted
+
+
+def attempt_part(recorded: Recorded) -> Attempt:
+    """Which attempt it was."""
+    attempt = recorded.attempt
+    return Attempt(
+        position=recorded.position,
+        snapshot_position=attempt.snapshot,
+        findings_position=recorded.findings_position,
+        number=attempt.number,
+        outcome=attempt.outcome,
+        scheduler=attempt.scheduler,
+        time=rfc3339_micro(attempt.at),
+    )
+
+
+def finding_of(recorded: Recorded | None, group: str | None) -> GroupFinding | None:
+    """What was found for the PodGroup of key `group`; None if nothing was."""
+    if recorded is None:
+        return None
+    name = f"PodGroup/{group}"
+    return next((found for found in recorded.findings.groups if found.group == name), None)
+
+
+def shapes_part(shapes: Iterable[ShapeFinding]) -> tuple[Shape, ...]:
+    """The Pods that fitted nowhere, by shape."""
+    return tuple(
+        Shape(
+            pods=names(shape.pods),
+            requests={name: quantity_of(name, amount) for name, amount in shape.requests},
+            message=shape.message,
+            total_nodes=shape.total,
+            nodes=tuple(map(_reason, shape.nodes)),
+            resources=tuple(map(_figures, shape.resources)),
+        )
+        for shape in shapes
+    )
+
+
+def fared(findings: GroupAttempted, pod: str) -> str:
+    """How the member of key `pod` fared in a refused attempt of its group."""
+    if any(pod in group.fitted for group in findings.groups):
+        return "it had a place, which was given up with those of its group"
+    if any(pod in group.untried for group in findings.groups):
+        return "it was not tried: its group was out of reach before its turn"
+    return "no node could take it"
+
+
+def preemption_part(recorded: Recorded, group: GroupFinding | None) -> Preemption | None:
+    """What preemption made of the refusal of `group`, or of a Pod without one; None where there is
+    nothing that it could have changed."""
+    if recorded.findings.outcome != "unschedulable":
+        return None
+    if group is not None:
+        _, _, answer = group.message.removeprefix(group.text).partition(_GROUP_TAIL)
+    else:
+        shape = recorded.findings.shapes[0]
+        if not shape.total:
+            return None
+        _, _, answer = shape.message.partition(_POD_TAIL)
+    if not answer:
+        return Preemption(tried=False, outcome=EVICTS_NOBODY, victims=())
+    return Preemption(tried=answer != NEVER_PREEMPTS, outcome=answer, victims=())
+
+
+def names(keys: Iterable[str]) -> tuple[str, ...]:
+    """The names in keys of one namespace."""
+    return tuple(key.rpartition("/")[2] for key in keys)
+
+
+def _reason(found: NodeReason) -> Reason:
+    return Reason(
+        reason=found.reason,
+        filter=found.filter,
+        count=found.count,
+        preemption_may_help=found.preemption_may_help,
+        examples=found.examples,
+    )
+
+
+def _figures(found: ResourceFinding) -> Figures:
+    return Figures(
+        name=found.name,
+        asked=quantity_of(found.name, found.asked),
+        free_on_best_node=quantity_of(found.name, found.free_on_best_node),
+        free_in_cluster=quantity_of(found.name, found.free_in_cluster),
+    )

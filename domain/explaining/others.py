@@ -1,0 +1,101 @@
+"""Nodes, and kinds of which nothing is scheduled: what they are, rather than why."""
+
+from msgspec.structs import replace
+
+from domain.amounts import quantity_of
+from domain.explaining.question import Question, ref_of
+from domain.explanation import Capacity, Explanation, Fate, Hold, OnNode
+from domain.node_facts import NodeFacts
+from domain.objects import Kept, NodeRecord
+from domain.queue import Entity
+from domain.resources import PODS
+from domain.state import State
+from domain.taints import Taint
+from domain.times import rfc3339_micro
+
+
+def explain_node(question: Question, record: NodeRecord) -> Explanation:
+    """What the node has, what is on it, and what keeps Pods off it."""
+    state = question.state
+    facts = state.nodes.facts(record.key)
+    pods = sorted(
+        (pod for pod in state.pods.values() if pod.node == record.key and not pod.terminal),
+        key=lambda pod: pod.arrival,
+    )
+    note = f"{len(pods)} {'Pod is' if len(pods) == 1 else 'Pods are'} on it"
+    if facts.unschedulable:
+        note += "; it is cordoned (spec.unschedulable)"
+    if facts.taints:
+        note += f"; it is tainted {', '.join(map(_taint, facts.taints))}"
+    return Explanation(
+        object=ref_of("Node", record.key, record.uid),
+        at=question.at,
+        verdict=Fate.UNSCHEDULABLE if facts.unschedulable else Fate.PRESENT,
+        note=note,
+        bound=(OnNode(node=record.key, pods=tuple(pod.key for pod in pods)),) if pods else (),
+        since=rfc3339_micro(record.created_us),
+        capacity=_capacity(state, facts),
+    )
+
+
+def _capacity(state: State, facts: NodeFacts) -> tuple[Capacity, ...]:
+    """Each resource of a node, `pods` first."""
+    used = state.nodes.used(facts.name)
+    capacity = []
+    for resource in sorted(facts.allocatable, key=lambda name: (name != PODS, name)):
+        has, taken = int(facts.allocatable[resource]), used.get(resource, 0)
+        capacity.append(
+            Capacity(
+                name=resource,
+                allocatable=quantity_of(resource, has),
+                used=quantity_of(resource, taken),
+                free=quantity_of(resource, max(has - taken, 0)),
+            )
+        )
+    return tuple(capacity)
+
+
+def _taint(taint: Taint) -> str:
+    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
+
+
+def explain_composite(question: Question, kept: Kept) -> Explanation:
+    """A composite is not placed by this version: the Pods of the groups below it are held."""
+    told = explain_kept(question, "CompositePodGroup", kept)
+    waiting = _waiting_below(question.state, kept)
+    if not waiting:
+        return told
+    hold = waiting[0].hold
+    return replace(
+        told,
+        verdict=Fate.GATED,
+        summary="" if hold is None else hold.text,
+        note=f"{len(waiting)} of the PodGroups below it have Pods that wait",
+        hold=None if hold is None else Hold(plugin=hold.plugin, text=hold.text),
+    )
+
+
+def _waiting_below(state: State, composite: Kept) -> list[Entity]:
+    """What waits of the PodGroups that name `composite` as their parent, by name."""
+    namespace, _, name = composite.key.rpartition("/")
+    found = []
+    for entity_name in sorted(state.queue.entities):
+        entity = state.queue.entities[entity_name]
+        group = None if entity.is_pod else state.groups.get(entity.key)
+        if group is not None and group.parent == name and group.key.startswith(f"{namespace}/"):
+            found.append(entity)
+    return found
+
+
+def explain_kept(question: Question, kind: str, kept: Kept) -> Explanation:
+    """An object of which nothing is scheduled."""
+    note = "it exists, and nothing of it is scheduled"
+    if kind == "PriorityClass":
+        note = f"it gives priority {question.state.priority_classes[kept.key].value}"
+    return Explanation(
+        object=ref_of(kind, kept.key, kept.uid),
+        at=question.at,
+        verdict=Fate.PRESENT,
+        note=note,
+        since=rfc3339_micro(kept.created_us),
+    )

@@ -1,0 +1,136 @@
+"""What comes next for an entity: its place in line, its next try, what would wake it, what it lacks."""
+
+from domain.explanation import Ahead, Line
+from domain.objects import Members, Pod
+from domain.queue import Entity, Lane, Stir, Verdict
+from domain.state import State
+from domain.times import rfc3339, rfc3339_micro
+
+_SHOWN_AHEAD = 5
+
+_OWN_OF_GROUP = ("PodAdded", "PodUpdated", "PodDeleted", "PodGroupUpdated")
+_OWN_OF_POD = ("PodUpdated",)
+_ROOM = ("NodeAdded", "NodeUpdated", "PodUpdated", "PodDeleted", "BindingFailed", "SchedulerConfigured")
+_MOVE = ("NodeDeleted", "PodAdded", "PodBound")
+
+
+def next_try_us(state: State, entity: Entity, now: int) -> int | None:
+    """When `entity` is due at the earliest; None where time alone does not bring that about."""
+    match state.queue.lane(entity, now):
+        case Lane.ACTIVE:
+            return now
+        case Lane.BACKOFF:
+            return entity.due_us
+        case _:
+            return None
+
+
+def woken_by(state: State, entity: Entity) -> tuple[str, ...]:
+    """The types of events that could bring the next attempt about; none where it is due anyway."""
+    if entity.hold is not None:
+        return _freed_by(entity)
+    if entity.verdict is Verdict.UNTRIED or state.queue.awake(entity):
+        return ()
+    own = _OWN_OF_POD if entity.is_pod else _OWN_OF_GROUP
+    room = _ROOM if entity.wakes_on >= Stir.ROOM else ()
+    move = _MOVE if entity.wakes_on >= Stir.MOVE else ()
+    return tuple(dict.fromkeys((*room, *move, *own)))
+
+
+def _freed_by(entity: Entity) -> tuple[str, ...]:
+    """What could end the hold of `entity`."""
+    assert entity.hold is not None
+    if entity.hold.lane is Lane.INCOMPLETE:
+        return ("PodGroupAdded",)
+    if entity.hold.plugin == "GangScheduling":
+        return ("PodAdded", "PodGroupUpdated")
+    return ("PodUpdated", "PodDeleted")
+
+
+def line_of(state: State, entity: Entity, now: int) -> Line | None:
+    """The place of `entity` among those that are due; None if it is not due itself."""
+    queue = state.queue
+    if queue.lane(entity, now) is not Lane.ACTIVE:
+        return None
+    active = sorted(
+        (each for each in queue.entities.values() if queue.lane(each, now) is Lane.ACTIVE), key=Entity.order
+    )
+    first = [each for each in active if each.order() < entity.order()]
+    ahead = tuple(Ahead(entity=each.name, because=_because(each, entity)) for each in first[:_SHOWN_AHEAD])
+    return Line(place=len(first) + 1, length=len(active), ahead=ahead)
+
+
+def _because(first: Entity, second: Entity) -> str:
+    """The comparison by which `first` is tried before `second`."""
+    if first.priority != second.priority:
+        return f"priority {first.priority} is above {second.priority}"
+    if first.timestamp != second.timestamp:
+        return f"waits since {rfc3339_micro(first.timestamp)}, this since {rfc3339_micro(second.timestamp)}"
+    if first.arrival != second.arrival:
+        return f"came at position {first.arrival}, this at {second.arrival}"
+    return "its name comes first"
+
+
+def where_it_waits(state: State, entity: Entity, now: int) -> str:
+    """One sentence on what has to happen before `entity` is tried."""
+    if entity.hold is not None:
+        return _held(state, entity)
+    match state.queue.lane(entity, now):
+        case Lane.ACTIVE:
+            line = line_of(state, entity, now)
+            assert line is not None, "what is due has a place in line"
+            again = "again " if entity.attempts else ""
+            return f"it is due and will be tried {again}as number {line.place} of {line.length} in line"
+        case Lane.BACKOFF if state.queue.awake(entity):
+            return f"it backs off and will be tried again at {rfc3339(entity.due_us)}"
+        case Lane.BACKOFF:
+            return f"it backs off until {rfc3339(entity.due_us)}, then rests until something changes"
+        case _:
+            return "it rests until something changes that could turn the verdict"
+
+
+def _held(state: State, entity: Entity) -> str:
+    assert entity.hold is not None
+    if entity.is_pod:
+        return f"it is held: {entity.hold.text}"
+    if entity.hold.lane is Lane.INCOMPLETE:
+        return f"PodGroup {entity.key} does not exist"
+    members = state.members_of(entity.key)
+    if members.gated:
+        return (
+            f"{len(members.gated)} of {count_of(members.created)} with scheduling gates hold all of it back"
+        )
+    if entity.hold.plugin == "GangScheduling":
+        return f"{members.created} of {state.groups[entity.key].min_count} members exist"
+    return f"it is held: {entity.hold.text}"
+
+
+def count_of(members: int) -> str:
+    """So many members, in words."""
+    return f"{members} member" if members == 1 else f"{members} members"
+
+
+def missing(state: State, entity: Entity) -> tuple[str, ...]:
+    """What a held entity waits for, by name or count; nothing if it is not held or waits for no thing."""
+    hold = entity.hold
+    if hold is None:
+        return ()
+    if hold.lane is Lane.INCOMPLETE:
+        return (f"PodGroup {entity.key}",)
+    if hold.plugin == "SchedulingGates":
+        return tuple(_gates(state, pod) for pod in state.pending_of(entity) if state.spec(pod).gates)
+    if hold.plugin == "GangScheduling":
+        return missing_members(state.groups[entity.key].min_count, state.members_of(entity.key))
+    return ()
+
+
+def missing_members(min_count: int, members: Members) -> tuple[str, ...]:
+    """The members that do not exist yet, by count."""
+    lacking = min_count - members.created
+    return () if lacking <= 0 else (f"{lacking} Pod{'s' if lacking > 1 else ''}",)
+
+
+def _gates(state: State, pod: Pod) -> str:
+    gates = state.spec(pod).gates
+    name = pod.key.partition("/")[2]
+    return f"scheduling gate{'s' if len(gates) > 1 else ''} of Pod {name}: {', '.join(gates)}"

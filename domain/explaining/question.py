@@ -1,0 +1,98 @@
+"""What is asked about an object, and what explanations of Pods and groups have in common."""
+
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from domain.explaining.findings import Recorded, attempt_part, finding_of, preemption_part
+from domain.explaining.outlook import line_of, missing, missing_members, next_try_us, woken_by
+from domain.explaining.proof import infeasible
+from domain.explanation import Explanation, Hold, Moment, ObjectRef, Quorum
+from domain.objects import Group
+from domain.queue import Entity, Verdict
+from domain.state import State
+from domain.times import rfc3339_micro
+
+
+class Binding(NamedTuple):
+    """Where and when the log says that a Pod was bound; `at` in microseconds."""
+
+    position: int
+    at: int
+    node: str
+
+
+class Question(NamedTuple):
+    """A State, a moment in microseconds, and what the log adds to them."""
+
+    state: State
+    now: int
+    attempt: Recorded | None
+    binding: Binding | None
+
+    @property
+    def at(self) -> Moment:
+        return Moment(position=self.state.position, time=rfc3339_micro(self.now))
+
+
+def ref_of(kind: str, key: str, uid: str) -> ObjectRef:
+    """The object of this kind, key and uid, as an explanation names it."""
+    namespace, _, name = key.rpartition("/")
+    return ObjectRef(kind=kind, namespace=namespace or None, name=name, uid=uid)
+
+
+def quorum_part(question: Question, group: Group) -> Quorum:
+    """How many members `group` needs and has."""
+    state = question.state
+    members = state.members_of(group.key)
+    entity = state.queue.entities.get(f"PodGroup/{group.key}")
+    lacking: tuple[str, ...] = ()
+    placeable = None
+    if entity is not None:
+        lacking = missing(state, entity)
+        found = finding_of(question.attempt, group.key)
+        if found is not None and found.status == "Unschedulable":
+            placeable = found.placed
+    elif not members.created:
+        lacking = missing_members(group.min_count, members)
+    return Quorum(
+        policy=group.policy,
+        min_count=group.min_count,
+        created=members.created,
+        scheduled=len(members.bound),
+        placeable=placeable,
+        missing=lacking,
+    )
+
+
+def in_queue(question: Question, told: Explanation, entity: Entity) -> Explanation:
+    """`told` with how `entity` waits."""
+    state, now = question.state, question.now
+    due = next_try_us(state, entity, now)
+    hold = entity.hold
+    return replace(
+        told,
+        entity=entity.name,
+        lane=state.queue.lane(entity, now).value,
+        attempts=entity.attempts,
+        next_try=None if due is None else rfc3339_micro(due),
+        woken_by=woken_by(state, entity),
+        hold=None if hold is None else Hold(plugin=hold.plugin, text=hold.text),
+        line=line_of(state, entity, now),
+        attempt=None if question.attempt is None else attempt_part(question.attempt),
+    )
+
+
+def refused(question: Question, told: Explanation, entity: Entity) -> Explanation:
+    """`told` with what else is known if `entity` was refused: preemption, and whether it could be placed."""
+    attempt = question.attempt
+    if attempt is None or entity.verdict is not Verdict.REJECTED:
+        return told
+    argument = infeasible(question.state, entity)
+    group = None if entity.is_pod else entity.key
+    return replace(
+        told,
+        preemption=preemption_part(attempt, finding_of(attempt, group)),
+        proof="notFound" if argument is None else "infeasible",
+        proof_by=argument,
+    )

@@ -1,0 +1,191 @@
+"""Reading stored manifests: only the fields that scheduling needs, equal parts shared.
+
+What is read here was admitted, so it is well formed; a manifest that is not makes the log
+corrupt. Pods of one template have equal spec bytes, which are parsed once.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from domain.errors import CorruptLog
+from domain.node_facts import NodeFacts, node_facts
+from domain.objects import Group, PodSpec, PriorityClassFacts
+from domain.shapes import shape_of
+from domain.times import SECOND, parse_rfc3339
+
+RUN_SECONDS = "ganger.dev/run-seconds"
+"""Annotation: how long the simulated kubelet lets the Pod run."""
+
+_REMEMBERED_SPECS = 4096
+_GROUP = b'"schedulingGroup":{'
+"""Begins the part of a spec in which Pods of one template differ from group to group."""
+
+
+class Metadata(msgspec.Struct, gc=False, rename="camel"):
+    """The part of `metadata` that scheduling and protection read."""
+
+    name: str
+    namespace: str = ""
+    uid: str = ""
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    deletion_grace_period_seconds: int | None = None
+    finalizers: tuple[str, ...] = ()
+    generation: int = 0
+    annotations: dict[str, str] | None = None
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+class PodStatus(msgspec.Struct, gc=False, rename="camel"):
+    """The part of a Pod's `status` that is taken as observed."""
+
+    phase: str = "Pending"
+    start_time: str | None = None
+    nominated_node_name: str | None = None
+
+
+class PodManifest(msgspec.Struct, gc=False):
+    """A Pod as stored, with its spec still in bytes."""
+
+    metadata: Metadata
+    spec: msgspec.Raw = msgspec.Raw(b"{}")
+    status: PodStatus = msgspec.field(default_factory=PodStatus)
+
+
+class ObjectManifest(msgspec.Struct, gc=False):
+    """Any object, as far as all kinds are alike."""
+
+    metadata: Metadata
+
+
+_decode_pod = msgspec.json.Decoder(PodManifest).decode
+_decode_object = msgspec.json.Decoder(ObjectManifest).decode
+_decode_status = msgspec.json.Decoder(PodStatus).decode
+
+
+def read_pod(raw: msgspec.Raw) -> PodManifest:
+    """The Pod in `raw`. Raises CorruptLog if it is none."""
+    try:
+        return _decode_pod(raw)
+    except msgspec.DecodeError as error:
+        raise CorruptLog(f"not a Pod: {error}") from error
+
+
+def read_status(raw: msgspec.Raw) -> PodStatus:
+    """The Pod status in `raw`. Raises CorruptLog if it is none."""
+    try:
+        return _decode_status(raw)
+    except msgspec.DecodeError as error:
+        raise CorruptLog(f"not a Pod status: {error}") from error
+
+
+def read_metadata(raw: msgspec.Raw) -> Metadata:
+    """The metadata of the object in `raw`. Raises CorruptLog if it has none."""
+    try:
+        return _decode_object(raw).metadata
+    except msgspec.DecodeError as error:
+        raise CorruptLog(f"not an object: {error}") from error
+
+
+def read_node(raw: msgspec.Raw) -> NodeFacts:
+    """What scheduling reads of the Node in `raw`."""
+    return node_facts(_plain(raw))
+
+
+def read_group(raw: msgspec.Raw, *, arrival: int, created_us: int) -> Group:
+    """The PodGroup in `raw`, which came at position `arrival`."""
+    metadata = read_metadata(raw)
+    spec = _plain(raw).get("spec", {})
+    policy = spec.get("schedulingPolicy", {})
+    gang = policy.get("gang")
+    topology = (spec.get("schedulingConstraints") or {}).get("topology") or []
+    return Group(
+        key=metadata.key,
+        uid=metadata.uid,
+        policy="basic" if gang is None else "gang",
+        min_count=1 if gang is None else gang["minCount"],
+        priority=spec.get("priority", 0),
+        preemption_policy=spec.get("preemptionPolicy", "PreemptLowerPriority"),
+        parent=spec.get("parentCompositePodGroupName"),
+        topology_key=topology[0]["key"] if topology else None,
+        arrival=arrival,
+        manifest=arrival,
+        revision=arrival,
+        created_us=created_us,
+    )
+
+
+def read_parent(raw: msgspec.Raw) -> str | None:
+    """The composite group that the group in `raw` names as its parent."""
+    parent: str | None = _plain(raw).get("spec", {}).get("parentCompositePodGroupName")
+    return parent
+
+
+def read_priority_class(raw: msgspec.Raw) -> PriorityClassFacts:
+    """What admission takes from the PriorityClass in `raw`."""
+    body = _plain(raw)
+    return PriorityClassFacts(
+        value=body.get("value", 0),
+        global_default=body.get("globalDefault", False),
+        preemption_policy=body.get("preemptionPolicy", "PreemptLowerPriority"),
+    )
+
+
+def run_time(metadata: Metadata) -> int | None:
+    """How long the simulated kubelet lets a Pod run, in microseconds; None: without end."""
+    seconds = (metadata.annotations or {}).get(RUN_SECONDS)
+    return None if seconds is None or not seconds.isdecimal() else int(seconds) * SECOND
+
+
+def moment(text: str | None, otherwise: int) -> int:
+    """The RFC 3339 time `text` in microseconds, `otherwise` where there is none."""
+    return otherwise if text is None else parse_rfc3339(text)
+
+
+class Specs:
+    """The distinct Pod specs of a State, numbered in the order in which they appeared."""
+
+    def __init__(self, known: Sequence[PodSpec] = ()) -> None:
+        self.all = list(known)
+        self._numbers = {spec: number for number, spec in enumerate(known)}
+        self._by_bytes: dict[bytes, int] = {}
+
+    def read(self, raw: msgspec.Raw) -> int:
+        """The number of the Pod spec in `raw`; what is equal but for the group is parsed once."""
+        key = bytes(raw)
+        group = key.find(_GROUP)
+        if group >= 0:
+            key = key[:group] + key[key.index(b"}", group) :]
+        number = self._by_bytes.get(key)
+        if number is None:
+            if len(self._by_bytes) >= _REMEMBERED_SPECS:
+                self._by_bytes.clear()
+            number = self._by_bytes[key] = self._number(_pod_spec(_plain(raw)))
+        return number
+
+    def _number(self, spec: PodSpec) -> int:
+        number = self._numbers.setdefault(spec, len(self.all))
+        if number == len(self.all):
+            self.all.append(spec)
+        return number
+
+
+def _pod_spec(spec: dict[str, Any]) -> PodSpec:
+    return PodSpec(
+        shape=shape_of(spec),
+        priority=spec.get("priority", 0),
+        preemption_policy=spec.get("preemptionPolicy", "PreemptLowerPriority"),
+        scheduler=spec.get("schedulerName", "default-scheduler"),
+        gates=tuple(gate["name"] for gate in spec.get("schedulingGates") or ()),
+        grace=spec.get("terminationGracePeriodSeconds", 30),
+    )
+
+
+def _plain(raw: msgspec.Raw) -> dict[str, Any]:
+    body: dict[str, Any] = msgspec.json.decode(raw)
+    return body

@@ -1,0 +1,258 @@
+"""The scheduling queue: what waits, in which lane, and who is tried next.
+
+An entity is a standalone Pod or the root of a group tree with all of its pending Pods. Its lane is
+a function of what the log says and the time: no event is needed for a backoff to end. The queue
+itself only keeps indexes, so that finding the next entity costs nothing for those that rest.
+Source: kube-scheduler 1.37, scheduling queue; a refused entity rests until something changed
+(docs/decisions/0008-no-attempt-without-a-reason.md).
+"""
+
+import enum
+import heapq
+from collections.abc import Callable, Iterator
+from math import isqrt
+
+import msgspec
+
+from domain.times import SECOND
+
+SortKey = tuple[int, int, int, str, str, str]
+
+
+class Lane(enum.StrEnum):
+    """Where an entity waits. The values are those of kube-scheduler's queue metrics."""
+
+    ACTIVE = "active"
+    BACKOFF = "backoff"
+    UNSCHEDULABLE = "unschedulable"
+    GATED = "gated"
+    INCOMPLETE = "incomplete"
+
+
+class Verdict(enum.IntEnum):
+    """How the last attempt of an entity ended, while it has not been tried again."""
+
+    UNTRIED = 0
+    """Not tried yet, or tried with success and members left over: it is due at once."""
+    REJECTED = 1
+    ERROR = 2
+
+
+class Hold(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """Why an entity may not enter the active lane; `text` as kube-scheduler logs it."""
+
+    lane: Lane
+    plugin: str
+    text: str
+
+
+class Stir(enum.IntEnum):
+    """What kind of change could turn a refusal around, from rare to frequent.
+
+    An entity sleeps on the last kind that can matter to it; a change wakes all that sleep on its
+    kind or on a later one. Erring means trying once too often, never too seldom.
+    """
+
+    OWN = 0
+    """Only its own Pods and groups."""
+    ROOM = 1
+    """A node came or changed, or something left one."""
+    MOVE = 2
+    """Anything that changes which node would be chosen, such as a Pod bound elsewhere."""
+
+
+class Entity(msgspec.Struct, kw_only=True, gc=False, array_like=True):
+    """One thing in the queue. `name` is its subject: `Pod/default/a` or `PodGroup/default/g`.
+
+    `timestamp` is when it began to wait (microseconds); `attempts` counts all attempts of this
+    entity, `unschedulable` and `errors` those that its backoff is counted from. `changed` is the
+    position of the last event about itself, `snapshot` the one its last attempt was decided on,
+    `last_attempt` where that attempt stands, and `findings` a digest of what it found, which stand
+    at `findings_at`.
+    """
+
+    name: str
+    uid: str
+    priority: int
+    timestamp: int
+    arrival: int
+    is_pod: bool
+    attempts: int = 0
+    unschedulable: int = 0
+    errors: int = 0
+    verdict: Verdict = Verdict.UNTRIED
+    wakes_on: Stir = Stir.OWN
+    changed: int = 0
+    snapshot: int = 0
+    due_us: int = 0
+    last_attempt: int = 0
+    findings: bytes = b""
+    findings_at: int = 0
+    hold: Hold | None = None
+
+    @property
+    def key(self) -> str:
+        return self.name.partition("/")[2]
+
+    def order(self) -> SortKey:
+        """Who goes first in the active lane: the smaller key."""
+        _, namespace, name = self.name.split("/")
+        return (-self.priority, self.timestamp, self.arrival, namespace, name, self.uid)
+
+
+def backoff_us(count: int, pods: int, *, initial: int, longest: int) -> int:
+    """How long an entity with `pods` queued Pods backs off after `count` failures in a row.
+
+    Doubles from `initial` up to `longest` × sqrt(pods), in whole microseconds.
+    """
+    cap = longest if pods <= 1 else isqrt(longest * longest * pods)
+    if count > cap.bit_length():
+        return cap
+    return min(initial << (count - 1), cap)
+
+
+def due_after(timestamp: int, backoff: int) -> int:
+    """The first moment at which the backoff is over: lanes are looked at on whole seconds."""
+    return ((timestamp + backoff) // SECOND + 1) * SECOND
+
+
+class Queue:
+    """All entities, and the indexes that find the next one.
+
+    `stirred[k]` is the position of the last change of kind `k`. The heaps may hold entries that
+    have been overtaken; an entry counts while its ticket is the entity's latest.
+    """
+
+    def __init__(self) -> None:
+        self.entities: dict[str, Entity] = {}
+        self.stirred = [0, 0, 0]
+        self._tickets: dict[str, int] = {}
+        self._issued = 0
+        self._ready: list[tuple[SortKey, int, str]] = []
+        self._waiting: list[tuple[int, SortKey, int, str]] = []
+        self._poppable: list[tuple[int, SortKey, int, str]] = []
+        self._asleep_on_room: dict[str, int] = {}
+        self._asleep_on_moves: dict[str, int] = {}
+        self.by_clock = False
+
+    def lane(self, entity: Entity, now: int) -> Lane:
+        """The lane in which `entity` is at `now`."""
+        if entity.hold is not None:
+            return entity.hold.lane
+        if entity.verdict is Verdict.UNTRIED:
+            return Lane.ACTIVE
+        awake = self.awake(entity)
+        if now < entity.due_us and (awake or not entity.is_pod):
+            return Lane.BACKOFF
+        return Lane.ACTIVE if awake else Lane.UNSCHEDULABLE
+
+    def awake(self, entity: Entity) -> bool:
+        """Whether the log holds something newer than its last attempt that could matter."""
+        if self.by_clock and not (entity.is_pod and entity.verdict is Verdict.REJECTED):
+            return True
+        return self.woken_at(entity) > entity.snapshot
+
+    def woken_at(self, entity: Entity) -> int:
+        """The position of the last change that could matter to `entity`."""
+        return max(entity.changed, *(self.stirred[kind] for kind in range(1, entity.wakes_on + 1)), 0)
+
+    def put(self, entity: Entity) -> None:
+        """Take in `entity`, or look again at one whose standing has changed."""
+        name = entity.name
+        self.entities[name] = entity
+        self._issued += 1
+        ticket = self._tickets[name] = self._issued
+        self._asleep_on_room.pop(name, None)
+        self._asleep_on_moves.pop(name, None)
+        if entity.hold is not None:
+            return
+        if entity.verdict is Verdict.UNTRIED:
+            heapq.heappush(self._ready, (entity.order(), ticket, name))
+        elif self.awake(entity):
+            self._await_due(entity, ticket)
+        elif entity.wakes_on is Stir.ROOM:
+            self._asleep_on_room[name] = ticket
+        elif entity.wakes_on is Stir.MOVE:
+            self._asleep_on_moves[name] = ticket
+
+    def drop(self, name: str) -> None:
+        """Forget an entity that has no pending Pod any more."""
+        if self.entities.pop(name, None) is not None:
+            del self._tickets[name]
+            self._asleep_on_room.pop(name, None)
+            self._asleep_on_moves.pop(name, None)
+
+    def stir(self, kind: Stir, position: int) -> None:
+        """Something of `kind` happened at `position`: wake whoever it could matter to."""
+        self.stirred[kind] = position
+        if self._asleep_on_moves:
+            self._wake(self._asleep_on_moves)
+        if kind is Stir.ROOM and self._asleep_on_room:
+            self._wake(self._asleep_on_room)
+
+    def _wake(self, sleepers: dict[str, int]) -> None:
+        for name, ticket in sleepers.items():
+            self._await_due(self.entities[name], ticket)
+        sleepers.clear()
+
+    def _await_due(self, entity: Entity, ticket: int) -> None:
+        early = entity.is_pod and entity.verdict is Verdict.REJECTED
+        heap = self._poppable if early else self._waiting
+        heapq.heappush(heap, (entity.due_us, entity.order(), ticket, entity.name))
+
+    def first_due(self, now: int) -> Entity | None:
+        """The entity to try at `now`: the head of the active lane; if that is empty, the single
+        Pod that is first in backoff (kube-scheduler's SchedulerPopFromBackoffQ)."""
+        for heap in (self._waiting, self._poppable):
+            while (entry := self._head(heap)) is not None and entry[0] <= now:
+                heapq.heappop(heap)
+                heapq.heappush(self._ready, (entry[1], entry[2], entry[3]))
+        if (ready := self._head(self._ready)) is not None:
+            entity = self.entities[ready[-1]]
+            if self.lane(entity, now) is Lane.ACTIVE:
+                return entity
+            return self._first_due_by_search(now)
+        poppable = self._head(self._poppable)
+        return None if poppable is None else self.entities[poppable[-1]]
+
+    def _head(self, heap: list) -> tuple | None:  # type: ignore[type-arg]
+        while heap:
+            entry = heap[0]
+            if self._tickets.get(entry[-1]) == entry[-2]:
+                return entry  # type: ignore[no-any-return]
+            heapq.heappop(heap)
+        return None
+
+    def _first_due_by_search(self, now: int) -> Entity | None:
+        """`first_due` without the indexes, which know only times that go forward."""
+        active = [entity for entity in self.entities.values() if self.lane(entity, now) is Lane.ACTIVE]
+        if active:
+            return min(active, key=Entity.order)
+        early = [
+            entity
+            for entity in self.entities.values()
+            if entity.is_pod
+            and entity.verdict is Verdict.REJECTED
+            and self.lane(entity, now) is Lane.BACKOFF
+        ]
+        return min(early, key=lambda entity: (entity.due_us, entity.order()), default=None)
+
+    def next_due(self) -> int | None:
+        """The earliest moment at which some entity is or will be due, if no event comes before;
+        0 if one is due at any time, None if all rest."""
+        if self._head(self._ready) is not None or self._head(self._poppable) is not None:
+            return 0
+        entry = self._head(self._waiting)
+        return None if entry is None else entry[0]
+
+    def in_order(self, now: int) -> Iterator[tuple[Lane, Entity]]:
+        """Every entity with its lane, lane by lane, each in the order in which it will be tried."""
+        lanes = {name: self.lane(entity, now) for name, entity in self.entities.items()}
+        rank = list(Lane)
+        by_lane: Callable[[Entity], tuple[int, int, SortKey]] = lambda entity: (  # noqa: E731
+            rank.index(lanes[entity.name]),
+            entity.due_us if lanes[entity.name] is Lane.BACKOFF else 0,
+            entity.order(),
+        )
+        for entity in sorted(self.entities.values(), key=by_lane):
+            yield lanes[entity.name], entity

@@ -1,0 +1,524 @@
+"""The fold: how each event changes the State.
+
+`fold` works on the State that it is given; `apply` leaves it as it was. Both raise CorruptLog for
+an event that cannot have happened there. Nothing is decided here: the reducer records what was
+decided and what follows from it by rule, such as who waits in which lane.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import UNSET
+
+from domain import events as ev
+from domain.errors import CorruptLog
+from domain.holds import hold_of
+from domain.manifests import (
+    Metadata,
+    moment,
+    read_group,
+    read_metadata,
+    read_node,
+    read_parent,
+    read_pod,
+    read_priority_class,
+    read_status,
+    run_time,
+)
+from domain.objects import TERMINAL_PHASES, Condition, Kept, NodeRecord, Pod, Standing
+from domain.queue import Entity, Stir, Verdict, backoff_us, due_after
+from domain.scheduling.texts import FITTED_PREFIX, GATED_MESSAGE
+from domain.state import State
+
+_encode_findings = msgspec.msgpack.Encoder().encode
+
+
+def apply(state: State, event: ev.Event) -> State:
+    """The state after `event`; `state` itself is not touched."""
+    return fold(state.copy(), (event,))
+
+
+def fold(state: State, events: Iterable[ev.Event]) -> State:
+    """`state`, moved on by `events` one after the other. Raises CorruptLog, with the position."""
+    for event in events:
+        if event.position != state.position + 1:
+            raise CorruptLog(f"follows position {state.position}", position=event.position)
+        payload = event.payload
+        try:
+            _CHANGES[type(payload)](state, payload, event.position, event.at)
+        except CorruptLog as error:
+            if error.position is None:
+                raise CorruptLog(str(error), position=event.position) from error
+            raise
+        state.position = event.position
+        state.at = event.at
+    return state
+
+
+def findings_digest(attempt: ev.GroupAttempted) -> bytes:
+    """What tells apart the findings of two attempts; empty where they stand in another one."""
+    if attempt.same_as is not None:
+        return b""
+    found = _encode_findings((attempt.outcome, attempt.groups, attempt.shapes, attempt.skipped))
+    return hashlib.sha256(found).digest()
+
+
+# Pods
+
+
+def _pod_added(state: State, added: ev.PodAdded, position: int, at: int) -> None:
+    if added.key in state.pods:
+        raise CorruptLog(f"Pod {added.key} exists already")
+    manifest = read_pod(added.object)
+    metadata, status = manifest.metadata, manifest.status
+    pod = Pod(
+        key=added.key,
+        uid=metadata.uid,
+        spec=state.specs.read(manifest.spec),
+        group=added.group,
+        node=added.node,
+        phase=status.phase,
+        arrival=position,
+        manifest=position,
+        revision=position,
+        created_us=moment(metadata.creation_timestamp, at),
+        queued_us=at,
+        generation=metadata.generation,
+    )
+    if metadata.deletion_timestamp is not None:
+        pod.deletion = _deletion_in(metadata, at)
+    if metadata.finalizers:
+        pod.held_back = True
+    if metadata.annotations is not None:
+        pod.run_us = run_time(metadata)
+    if status.nominated_node_name is not None:
+        pod.nominated = status.nominated_node_name
+    if status.start_time is not None:
+        pod.started_us = moment(status.start_time, at)
+    if pod.node is not None:
+        pod.condition = Condition("True", "", "", at)
+    elif state.spec(pod).gates:
+        pod.condition = Condition("False", "SchedulingGated", GATED_MESSAGE, at)
+    state.pods[pod.key] = pod
+    state.enlist(pod)
+    if state.standing(pod) is Standing.BOUND:
+        state.queue.stir(Stir.MOVE, position)
+    _look_again(state, pod, position, at)
+
+
+def _pod_updated(state: State, updated: ev.PodUpdated, position: int, at: int) -> None:
+    pod = _the_pod(state, updated.key, None)
+    pod.revision = position
+    if updated.object is UNSET and updated.deletion is None and _only_runs_on(pod, updated, at):
+        return
+    before = state.standing(pod)
+    state.delist(pod)
+    if updated.object is not UNSET:
+        manifest = read_pod(updated.object)
+        if manifest.metadata.uid != pod.uid:
+            raise CorruptLog(f"Pod {pod.key} has uid {pod.uid}, not {manifest.metadata.uid}")
+        pod.spec = state.specs.read(manifest.spec)
+        pod.node = updated.node
+        pod.manifest = position
+        pod.generation = manifest.metadata.generation
+        pod.held_back = bool(manifest.metadata.finalizers)
+        pod.run_us = run_time(manifest.metadata)
+        pod.deletion = _deletion_in(manifest.metadata, at) or pod.deletion
+        status = manifest.status
+    elif updated.status is not UNSET:
+        status = read_status(updated.status)
+    else:
+        status = None
+    if updated.deletion is not None:
+        pod.deletion = updated.deletion
+    if status is not None:
+        pod.phase = status.phase
+        if status.start_time is not None:
+            pod.started_us = moment(status.start_time, at)
+    if pod.node is not None and (pod.condition is None or pod.condition.status != "True"):
+        pod.condition = Condition("True", "", "", at)
+    state.enlist(pod)
+    after = state.standing(pod)
+    if before is Standing.BOUND and after is Standing.BOUND and updated.object is UNSET:
+        return  # a deletion began, which neither frees nor takes anything yet
+    if before is Standing.BOUND or after is Standing.BOUND:
+        state.queue.stir(Stir.ROOM if after is Standing.ENDED else Stir.MOVE, position)
+    _look_again(state, pod, position, at)
+
+
+def _only_runs_on(pod: Pod, updated: ev.PodUpdated, at: int) -> bool:
+    """Take over the status of a bound Pod that neither ended nor ends; False if it is another case."""
+    if updated.status is UNSET or pod.node is None or pod.phase in TERMINAL_PHASES:
+        return False
+    status = read_status(updated.status)
+    if status.phase in TERMINAL_PHASES:
+        return False
+    pod.phase = status.phase
+    if status.start_time is not None:
+        pod.started_us = moment(status.start_time, at)
+    return True
+
+
+def _pod_deleted(state: State, deleted: ev.PodDeleted, position: int, at: int) -> None:
+    pod = _the_pod(state, deleted.key, deleted.uid)
+    was_bound = state.standing(pod) is Standing.BOUND
+    state.delist(pod)
+    del state.pods[pod.key]
+    if was_bound:
+        state.queue.stir(Stir.ROOM, position)
+    _look_again(state, pod, position, at)
+
+
+def _pod_bound(state: State, bound: ev.PodBound, position: int, at: int) -> None:
+    pod = _the_pod(state, bound.pod, bound.uid)
+    if pod.node is not None:
+        raise CorruptLog(f"cannot bind Pod {pod.key} to {bound.node}: it is on {pod.node}")
+    if bound.node not in state.node_records:
+        raise CorruptLog(f"cannot bind Pod {pod.key} to {bound.node}: there is no such node")
+    state.delist(pod)
+    pod.node, pod.nominated, pod.revision = bound.node, None, position
+    pod.condition = Condition("True", "", "", at)
+    state.enlist(pod)
+    state.queue.stir(Stir.MOVE, position)
+    _look_again(state, pod, position, at)
+
+
+def _pod_nominated(state: State, nominated: ev.PodNominated, position: int, _: int) -> None:
+    pod = _the_pod(state, nominated.pod, nominated.uid)
+    pod.nominated, pod.revision = nominated.node, position
+
+
+def _pod_evicted(state: State, evicted: ev.PodEvicted, position: int, _: int) -> None:
+    pod = _the_pod(state, evicted.pod, evicted.uid)
+    state.delist(pod)
+    pod.deletion, pod.revision = ev.Deletion(at=evicted.at, grace=evicted.grace), position
+    state.enlist(pod)
+
+
+def _binding_failed(state: State, failed: ev.BindingFailed, position: int, at: int) -> None:
+    pod = _the_pod(state, failed.pod, failed.uid)
+    if pod.node != failed.node:
+        raise CorruptLog(f"binding of Pod {pod.key} to {failed.node} failed: it is on {pod.node}")
+    state.delist(pod)
+    pod.node, pod.queued_us, pod.revision = None, at, position
+    pod.condition = Condition("False", "SchedulerError", failed.message, at)
+    state.enlist(pod)
+    state.queue.stir(Stir.ROOM, position)
+    _look_again(state, pod, position, at)
+    if (entity := state.entity_of(pod)) is not None:
+        entity.errors += 1
+        entity.verdict = Verdict.ERROR
+        entity.timestamp = at
+        entity.due_us = _due(state, entity, entity.errors)
+        state.queue.put(entity)
+
+
+def _the_pod(state: State, key: str, uid: str | None) -> Pod:
+    pod = state.pods.get(key)
+    if pod is None:
+        raise CorruptLog(f"there is no Pod {key}")
+    if uid is not None and pod.uid != uid:
+        raise CorruptLog(f"Pod {key} has uid {pod.uid}, not {uid}")
+    return pod
+
+
+def _deletion_in(metadata: Metadata, at: int) -> ev.Deletion | None:
+    if metadata.deletion_timestamp is None:
+        return None
+    grace = metadata.deletion_grace_period_seconds or 0
+    return ev.Deletion(at=moment(metadata.deletion_timestamp, at) - grace * 1_000_000, grace=grace)
+
+
+# The queue
+
+
+def _look_again(state: State, pod: Pod, position: int, at: int) -> None:
+    """Bring the entity of `pod` up to date after a change of the Pod."""
+    if pod.group is None:
+        name = f"Pod/{pod.key}"
+        if pod.key in state.pods and state.standing(pod) is Standing.PENDING:
+            _review(state, name, pod, position, at)
+        else:
+            state.queue.drop(name)
+    else:
+        _review_group(state, pod.group, position, at)
+
+
+def _review_group(state: State, group: str, position: int, at: int) -> None:
+    members = state.members.get(group)
+    if members is None or not members.pending:
+        state.queue.drop(f"PodGroup/{group}")
+        return
+    _review(state, f"PodGroup/{group}", state.pods[next(iter(members.pending))], position, at)
+
+
+def _review(state: State, name: str, oldest: Pod, position: int, at: int) -> None:
+    """Make or update the entity `name`, whose oldest pending Pod is `oldest`."""
+    entity = state.queue.entities.get(name)
+    is_pod = oldest.group is None
+    group = None if oldest.group is None else state.groups.get(oldest.group)
+    uid = oldest.uid if is_pod else "" if group is None else group.uid
+    if entity is None or entity.uid != uid:  # a group that came, went or was made again is a new entity
+        entity = Entity(name=name, uid=uid, priority=0, timestamp=at, arrival=0, is_pod=is_pod)
+    if is_pod:
+        entity.priority = state.spec(oldest).priority
+    elif group is not None:
+        entity.priority = group.priority
+    entity.arrival = oldest.arrival
+    entity.changed = position
+    entity.hold = hold_of(state, entity, oldest, group)
+    state.queue.put(entity)
+
+
+def _due(state: State, entity: Entity, failures: int) -> int:
+    pods = 1 if entity.is_pod else len(state.members_of(entity.key).pending)
+    config = state.config
+    backoff = backoff_us(failures, pods, initial=config.initial_backoff_us, longest=config.max_backoff_us)
+    return due_after(entity.timestamp, backoff)
+
+
+def _attempted(state: State, attempt: ev.GroupAttempted, position: int, _: int) -> None:
+    entity = state.queue.entities.get(attempt.entity)
+    if entity is None:
+        raise CorruptLog(f"{attempt.entity} was attempted, but does not wait")
+    if attempt.number != entity.attempts + 1:
+        raise CorruptLog(f"{attempt.entity} was attempted {entity.attempts} times before, not {attempt.number - 1}")
+    entity.attempts += 1
+    entity.snapshot, entity.last_attempt = attempt.snapshot, position
+    shapes = set()
+    for pod in state.pending_of(entity):
+        shapes.add(pod.spec)
+        if pod.arrival <= attempt.snapshot and pod.deletion is None:
+            pod.attempts += 1
+    match attempt.outcome:
+        case "scheduled":
+            entity.unschedulable = entity.errors = 0
+            entity.verdict = Verdict.UNTRIED
+        case "unschedulable":
+            entity.unschedulable += 1
+            entity.errors = 0
+            entity.verdict = Verdict.REJECTED
+            entity.wakes_on = Stir.ROOM if len(shapes) == 1 else Stir.MOVE
+        case "error":
+            entity.errors += 1
+            entity.verdict = Verdict.ERROR
+            entity.wakes_on = Stir.OWN
+        case outcome:
+            raise CorruptLog(f"unknown outcome {outcome!r}")
+    if attempt.same_as is None:
+        entity.findings = b"" if attempt.outcome == "scheduled" else findings_digest(attempt)
+        entity.findings_at = position
+        _show(state, attempt, position)
+    elif attempt.same_as != entity.findings_at:
+        raise CorruptLog(f"same as the attempt at {attempt.same_as}, but the last findings are at {entity.findings_at}")
+    if entity.verdict is not Verdict.UNTRIED:
+        entity.timestamp = attempt.at
+        entity.due_us = _due(state, entity, entity.errors or entity.unschedulable)
+    state.queue.put(entity)
+
+
+def _show(state: State, attempt: ev.GroupAttempted, position: int) -> None:
+    """Write the conditions that follow from an attempt (kube-scheduler 1.37, failure handler)."""
+    at = attempt.at
+    reason = "SchedulerError" if attempt.outcome == "error" else "Unschedulable"
+
+    def show_on_pods(keys: tuple[str, ...], message: str) -> None:
+        made: dict[Condition | None, Condition] = {}
+        for key in keys:
+            pod = state.pods.get(key)
+            if pod is not None and pod.node is None:
+                before = pod.condition
+                after = made.get(before)
+                if after is None:
+                    after = made[before] = _condition(before, reason, message, at)
+                if after != before:
+                    pod.condition, pod.revision = after, position
+
+    for found in attempt.groups:
+        group = state.groups.get(found.group.partition("/")[2])
+        if group is not None and not (group.condition is not None and group.condition.status == "True"):
+            before = group.condition
+            if found.status == "Success":
+                group.condition = Condition("True", "Scheduled", "", at)
+            else:
+                group.condition = _condition(before, reason, found.message, at)
+            if group.condition != before:
+                group.revision = position
+        show_on_pods(found.untried, found.text)
+        show_on_pods(found.fitted, FITTED_PREFIX + found.message)
+    for shape in attempt.shapes:
+        show_on_pods(shape.pods, shape.message)
+
+
+def _condition(before: Condition | None, reason: str, message: str, at: int) -> Condition:
+    since = before.since if before is not None and before.status == "False" else at
+    return Condition("False", reason, message, since)
+
+
+# Nodes
+
+
+def _node_added(state: State, added: ev.NodeAdded, position: int, at: int) -> None:
+    if added.key in state.node_records:
+        raise CorruptLog(f"Node {added.key} exists already")
+    metadata = read_metadata(added.object)
+    state.node_records[added.key] = NodeRecord(
+        added.key, metadata.uid, position, position, position, moment(metadata.creation_timestamp, at)
+    )
+    state.nodes.put(read_node(added.object))
+    state.queue.stir(Stir.ROOM, position)
+
+
+def _node_updated(state: State, updated: ev.NodeUpdated, position: int, _: int) -> None:
+    record = state.node_records.get(updated.key)
+    if record is None:
+        raise CorruptLog(f"there is no Node {updated.key}")
+    if updated.object is not UNSET:
+        record.manifest = record.revision = position
+        state.nodes.put(read_node(updated.object))
+        state.queue.stir(Stir.ROOM, position)
+
+
+def _node_deleted(state: State, deleted: ev.NodeDeleted, position: int, _: int) -> None:
+    record = state.node_records.pop(deleted.key, None)
+    if record is None:
+        raise CorruptLog(f"there is no Node {deleted.key}")
+    state.nodes.remove(deleted.key)
+    state.queue.stir(Stir.MOVE, position)
+
+
+# Groups
+
+
+def _group_added(state: State, added: ev.PodGroupAdded, position: int, at: int) -> None:
+    if added.key in state.groups:
+        raise CorruptLog(f"PodGroup {added.key} exists already")
+    metadata = read_metadata(added.object)
+    created = moment(metadata.creation_timestamp, at)
+    group = read_group(added.object, arrival=position, created_us=created)
+    group.deletion = _deletion_in(metadata, at)
+    state.groups[added.key] = group
+    if group.deletion is not None:
+        state.released[added.key] = None
+    _review_group(state, added.key, position, at)
+
+
+def _group_updated(state: State, updated: ev.PodGroupUpdated, position: int, at: int) -> None:
+    group = state.groups.get(updated.key)
+    if group is None:
+        raise CorruptLog(f"there is no PodGroup {updated.key}")
+    if updated.object is not UNSET:
+        new = read_group(updated.object, arrival=group.arrival, created_us=group.created_us)
+        if new.uid != group.uid:
+            raise CorruptLog(f"PodGroup {updated.key} has uid {group.uid}, not {new.uid}")
+        new.manifest, new.condition = position, group.condition
+        new.deletion = _deletion_in(read_metadata(updated.object), at) or group.deletion
+        group = state.groups[updated.key] = new
+    if updated.deletion is not None:
+        group.deletion = updated.deletion
+    group.revision = position
+    if group.deletion is not None:
+        state.released[updated.key] = None
+    _review_group(state, updated.key, position, at)
+
+
+def _group_deleted(state: State, deleted: ev.PodGroupDeleted, position: int, at: int) -> None:
+    group = state.groups.pop(deleted.key, None)
+    if group is None or group.uid != deleted.uid:
+        raise CorruptLog(f"there is no PodGroup {deleted.key} with uid {deleted.uid}")
+    state.released.pop(deleted.key, None)
+    _review_group(state, deleted.key, position, at)
+
+
+# The rest
+
+
+def _configured(state: State, config: ev.SchedulerConfigured, position: int, at: int) -> None:
+    before = [(pod, state.standing(pod)) for pod in state.pods.values()]
+    for pod, _ in before:
+        state.delist(pod)
+    state.config = config
+    state.queue.by_clock = config.retry == "byClock"
+    for pod, _ in before:
+        state.enlist(pod)
+    state.queue.stir(Stir.ROOM, position)
+    for pod, standing in before:
+        if standing is not state.standing(pod):
+            _look_again(state, pod, position, at)
+    for entity in list(state.queue.entities.values()):
+        state.queue.put(entity)
+
+
+def _kept_added(state: State, added: ev.Added, position: int, at: int) -> None:
+    kind = ev.kind_of(added)
+    objects = state.kept.setdefault(kind, {})
+    if added.key in objects:
+        raise CorruptLog(f"{kind} {added.key} exists already")
+    metadata = read_metadata(added.object)
+    created = moment(metadata.creation_timestamp, at)
+    kept = objects[added.key] = Kept(added.key, metadata.uid, position, position, position, created)
+    kept.deletion = _deletion_in(metadata, at)
+    if kind == "CompositePodGroup":
+        kept.parent = read_parent(added.object)
+    if kind == "PriorityClass":
+        state.priority_classes[added.key] = read_priority_class(added.object)
+
+
+def _kept_updated(state: State, updated: ev.Updated, position: int, _: int) -> None:
+    kind = ev.kind_of(updated)
+    kept = state.kept.get(kind, {}).get(updated.key)
+    if kept is None:
+        raise CorruptLog(f"there is no {kind} {updated.key}")
+    kept.revision = position
+    if updated.object is not UNSET:
+        kept.manifest = position
+        if kind == "PriorityClass":
+            state.priority_classes[updated.key] = read_priority_class(updated.object)
+    if updated.deletion is not None:
+        kept.deletion = updated.deletion
+
+
+def _kept_deleted(state: State, deleted: ev.Deleted, position: int, _: int) -> None:
+    kind = ev.kind_of(deleted)
+    if state.kept.get(kind, {}).pop(deleted.key, None) is None:
+        raise CorruptLog(f"there is no {kind} {deleted.key}")
+    if kind == "PriorityClass":
+        del state.priority_classes[deleted.key]
+
+
+_Change: TypeAlias = Callable[[State, Any, int, int], None]
+_CHANGES: Mapping[type[ev.Fact], _Change] = {
+    ev.NodeAdded: _node_added,
+    ev.NodeUpdated: _node_updated,
+    ev.NodeDeleted: _node_deleted,
+    ev.PodAdded: _pod_added,
+    ev.PodUpdated: _pod_updated,
+    ev.PodDeleted: _pod_deleted,
+    ev.PodGroupAdded: _group_added,
+    ev.PodGroupUpdated: _group_updated,
+    ev.PodGroupDeleted: _group_deleted,
+    ev.CompositePodGroupAdded: _kept_added,
+    ev.CompositePodGroupUpdated: _kept_updated,
+    ev.CompositePodGroupDeleted: _kept_deleted,
+    ev.WorkloadAdded: _kept_added,
+    ev.WorkloadUpdated: _kept_updated,
+    ev.WorkloadDeleted: _kept_deleted,
+    ev.PriorityClassAdded: _kept_added,
+    ev.PriorityClassUpdated: _kept_updated,
+    ev.PriorityClassDeleted: _kept_deleted,
+    ev.PodDisruptionBudgetAdded: _kept_added,
+    ev.PodDisruptionBudgetUpdated: _kept_updated,
+    ev.PodDisruptionBudgetDeleted: _kept_deleted,
+    ev.NamespaceAdded: _kept_added,
+    ev.NamespaceUpdated: _kept_updated,
+    ev.NamespaceDeleted: _kept_deleted,
+    ev.SchedulerConfigured: _configured,
+    ev.BindingFailed: _binding_failed,
+    ev.GroupAttempted: _attempted,
+    ev.PodBound: _pod_bound,
+    ev.PodNominated: _pod_nominated,
+    ev.PodEvicted: _pod_evicted,
+}
+"""What each type of event does, given its position and time; a test holds it to the closed set."""

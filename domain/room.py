@@ -1,0 +1,162 @@
+"""What is free on the nodes: the private copy of the node table that one cycle plays with."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from domain.host_ports import HostPorts
+from domain.resources import CPU, MEMORY, PODS
+from domain.roster import Balance, Mask, Roster, Rows, Whole, whole_numbers
+from domain.shapes import PodShape
+
+
+class Ask(NamedTuple):
+    """What one Pod of a shape takes.
+
+    `columns` are pairs of column and amount; `unknown` are the resources for which there is no
+    column, since no node has them. `taken`, of shape (R + 2,), is what it adds to `Room.used`.
+    """
+
+    columns: list[tuple[int, int]]
+    unknown: list[str]
+    cpu: int
+    memory: int
+    scored_cpu: int
+    scored_memory: int
+    taken: Whole
+
+
+def ask_of(roster: Roster, shape: PodShape) -> Ask:
+    """What one Pod of `shape` takes of the nodes in `roster`."""
+    requests = {name: int(amount) for name, amount in shape.requests}
+    scored = [int(shape.scored_cpu), int(shape.scored_memory)]
+    taken = [1 if resource == PODS else requests.get(resource, 0) for resource in roster.resources]
+    return Ask(
+        columns=[(roster.column[name], amount) for name, amount in requests.items() if name in roster.column],
+        unknown=[name for name in requests if name not in roster.column],
+        cpu=requests.get(CPU, 0),
+        memory=requests.get(MEMORY, 0),
+        scored_cpu=scored[0],
+        scored_memory=scored[1],
+        taken=whole_numbers(taken + scored),
+    )
+
+
+class Load(NamedTuple):
+    """cpu and memory of n nodes, as scores see them.
+
+    `used` are true requests, `scored` those with defaults for containers that state none. `balance`
+    is None where it does not fit int64.
+    """
+
+    cpu: Whole
+    memory: Whole
+    used_cpu: Whole
+    used_memory: Whole
+    scored_cpu: Whole
+    scored_memory: Whole
+    balance: Balance | None
+
+
+class Room:
+    """Allocatable and used amounts of N nodes, in the order of their names.
+
+    `allocatable` is (R, N) in the order of `roster.resources`; `used` is (R + 2, N): the same, then
+    cpu and memory with the defaults of scoring. A row is an index into `roster.names`.
+    """
+
+    def __init__(self, roster: Roster, used: Whole, ports: HostPorts) -> None:
+        self.roster = roster
+        self.allocatable = roster.allocatable
+        self.used = used
+        self.ports = ports
+        if np.object_ in (self.allocatable.dtype, self.used.dtype):
+            self._widen()
+
+    def __len__(self) -> int:
+        return len(self.roster)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the nodes, by row."""
+        return self.roster.names
+
+    def ask(self, shape: PodShape) -> Ask:
+        """What one Pod of `shape` takes."""
+        ask = self.roster.remembered(ask_of, shape)
+        if ask.taken.dtype == np.object_:
+            self._widen()
+        return ask
+
+    def free(self, column: int, rows: Rows | slice = slice(None)) -> Whole:
+        """What is left of a resource on `rows`; negative where more is in use than there is."""
+        free: Whole = self.allocatable[column][rows] - self.used[column][rows]
+        return free
+
+    def taken_ports(self, shape: PodShape) -> Mask:
+        """The nodes on which a host port that `shape` wants is taken."""
+        return self.roster.mask(self.ports.conflicts(shape.host_ports))
+
+    def capacity(self, shape: PodShape, rows: Rows, limit: int) -> NDArray[np.int64]:
+        """How many more Pods of `shape` each of `rows` has room for, at most `limit`."""
+        ask = self.ask(shape)
+        fits = np.minimum(self.free(self.roster.column[PODS], rows), 0 if ask.unknown else limit)
+        for column, amount in ask.columns:
+            fits = np.minimum(fits, self.free(column, rows) // amount)
+        if shape.host_ports:
+            fits = np.minimum(fits, np.where(self.taken_ports(shape)[rows], 0, 1))
+        return np.maximum(fits, 0).astype(np.int64)
+
+    def load(self, shape: PodShape, rows: Rows | slice, placed: NDArray[np.int64] | int = 0) -> Load:
+        """cpu and memory of `rows` once `placed` more Pods of `shape` are on each of them."""
+        cpu, memory, ask = self.roster.column[CPU], self.roster.column[MEMORY], self.ask(shape)
+        used = [self.used[column][rows] for column in (cpu, memory, -2, -1)]
+        if isinstance(placed, np.ndarray):
+            asked = (ask.cpu, ask.memory, ask.scored_cpu, ask.scored_memory)
+            placed = placed.astype(self.used.dtype)
+            used = [column + placed * amount for column, amount in zip(used, asked, strict=True)]
+        balance = None if self._wide else self.roster.balance
+        used_cpu, used_memory, scored_cpu, scored_memory = used
+        return Load(
+            cpu=self.allocatable[cpu][rows],
+            memory=self.allocatable[memory][rows],
+            used_cpu=used_cpu,
+            used_memory=used_memory,
+            scored_cpu=scored_cpu,
+            scored_memory=scored_memory,
+            balance=balance and Balance(balance.product[rows], balance.factor[rows]),
+        )
+
+    def assume(self, row: int, shape: PodShape) -> None:
+        """Put a Pod of `shape` on the node in `row`."""
+        self.assume_all([row], shape)
+
+    def assume_all(self, rows: Sequence[int], shape: PodShape) -> None:
+        """Put a Pod of `shape` on the node in each of `rows`, which may repeat."""
+        self._add(rows, shape, 1)
+        if shape.host_ports:
+            for row in rows:
+                self.ports.take(self.roster.names[row], shape.host_ports)
+
+    def forget(self, row: int, shape: PodShape) -> None:
+        """Undo `assume`."""
+        self._add([row], shape, -1)
+        if shape.host_ports:
+            self.ports.give_back(self.roster.names[row], shape.host_ports)
+
+    def _add(self, rows: Sequence[int], shape: PodShape, times: int) -> None:
+        taken = self.ask(shape).taken
+        for row, count in Counter(rows).items():
+            self.used[:, row] += taken * (count * times)
+
+    @property
+    def _wide(self) -> bool:
+        return self.used.dtype == np.object_
+
+    def _widen(self) -> None:
+        """Go on with Python's integers, since some amount is too large for int64."""
+        self.allocatable = self.allocatable.astype(np.object_, copy=False)
+        self.used = self.used.astype(np.object_, copy=False)

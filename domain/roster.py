@@ -1,0 +1,140 @@
+"""The nodes of a cluster side by side, sorted by name: their facts as columns.
+
+A Roster never changes; when a Node does, the table makes another one. Columns have one element a
+node, so that rows are in the order of names and the first of equals is the smallest name.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from domain.node_facts import NodeFacts
+from domain.resources import CPU, MEMORY, PODS
+from domain.shapes import PodShape
+
+Mask: TypeAlias = NDArray[np.bool_]
+Whole: TypeAlias = NDArray[np.int64] | NDArray[np.object_]
+"""Whole numbers: int64, or Python's own where an amount passes `LARGEST`."""
+Rows: TypeAlias = NDArray[np.intp]
+
+LARGEST = 2**56
+"""Columns with larger amounts hold Python's integers, exact and slow. A hundred times this fits int64."""
+
+_LARGEST_PRODUCT = 2.0**62 * (1 - 2.0**-40)
+_REMEMBERED = 512
+
+T = TypeVar("T")
+Element = TypeVar("Element", bound=np.generic)
+
+
+def whole_numbers(numbers: Sequence[int] | Sequence[Sequence[int]]) -> Whole:
+    """`numbers`, none of them negative, as an array."""
+    exact = np.array(numbers, dtype=np.object_)
+    return exact if np.any(exact > LARGEST) else exact.astype(np.int64)
+
+
+def compact(column: NDArray[Element]) -> NDArray[Element]:
+    """`column`, read-only and in the memory of one element if all are equal."""
+    if len(column) and np.all(column == column[0]):
+        return np.broadcast_to(column[0], column.shape)
+    return column
+
+
+class Labels(NamedTuple):
+    """One label of all nodes: `codes` are indices into `values`, -1 for nodes without the label."""
+
+    values: list[str]
+    codes: NDArray[np.intp]
+
+
+class Balance(NamedTuple):
+    """cpu × memory of each node, and 50 divided by it, to compare their utilisations.
+
+    The product is 1 where a node has none of either.
+    """
+
+    product: NDArray[np.int64]
+    factor: NDArray[np.float64]
+
+
+class Roster:
+    """The facts of N nodes.
+
+    `resources` are `pods`, `cpu`, `memory`, then every other resource that some node has, sorted;
+    `allocatable` is of shape (R, N).
+    """
+
+    def __init__(self, nodes: Iterable[NodeFacts]) -> None:
+        self.facts = sorted(nodes, key=lambda facts: facts.name)
+        self.names = [facts.name for facts in self.facts]
+        self.row = {name: row for row, name in enumerate(self.names)}
+        self.resources = _resources(self.facts)
+        self.column = {resource: column for column, resource in enumerate(self.resources)}
+        self.allocatable = np.stack(
+            [
+                whole_numbers([int(facts.allocatable.get(resource, 0)) for facts in self.facts])
+                for resource in self.resources
+            ]
+        )
+        self.balance = _balance(self.allocatable[self.column[CPU]], self.allocatable[self.column[MEMORY]])
+        """None where the products do not fit int64."""
+        self._labels: dict[str, Labels] = {}
+        self._remembered: dict[Hashable, Any] = {}
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def labels(self, key: str) -> Labels:
+        """The label `key` of every node."""
+        labels = self._labels.get(key)
+        if labels is None:
+            labels = self._labels[key] = _labels([facts.labels.get(key) for facts in self.facts])
+        return labels
+
+    def remembered(self, what: Callable[["Roster", PodShape], T], shape: PodShape) -> T:
+        """`what(self, shape)`, worked out once for as long as it is among the last few hundred."""
+        found: T | None = self._remembered.get((what, shape))
+        if found is None:
+            if len(self._remembered) >= _REMEMBERED:
+                del self._remembered[next(iter(self._remembered))]
+            found = self._remembered[what, shape] = what(self, shape)
+        return found
+
+    def mask(self, names: Iterable[str]) -> Mask:
+        """The nodes with one of `names`; unknown names stand for none."""
+        mask = np.zeros(len(self), dtype=np.bool_)
+        mask[[self.row[name] for name in names if name in self.row]] = True
+        return mask
+
+    def each(self, facts: Callable[[NodeFacts], Hashable], judge: Callable[[Any], T]) -> list[T]:
+        """`judge(facts(node))` for every node, asked once for each distinct value of `facts`."""
+        verdicts: dict[Hashable, T] = {}
+        result = []
+        for value in map(facts, self.facts):
+            if value not in verdicts:
+                verdicts[value] = judge(value)
+            result.append(verdicts[value])
+        return result
+
+
+def _resources(nodes: Iterable[NodeFacts]) -> list[str]:
+    first = [PODS, CPU, MEMORY]
+    offered = {resource for facts in nodes for resource in facts.allocatable}
+    return [*first, *sorted(offered.difference(first))]
+
+
+def _balance(cpu: Whole, memory: Whole) -> Balance | None:
+    if cpu.dtype == np.object_ or np.any(cpu.astype(np.float64) * memory > _LARGEST_PRODUCT):
+        return None
+    product = np.maximum(cpu * memory, 1)
+    return Balance(product, 50 / product)
+
+
+def _labels(values: list[str | None]) -> Labels:
+    codes: dict[str, int] = {}
+    column = np.array(
+        [-1 if value is None else codes.setdefault(value, len(codes)) for value in values], dtype=np.intp
+    )
+    return Labels(list(codes), column)

@@ -1,0 +1,1 @@
+"""How a cycle decides: filters, scores, placement, the group algorithm, the diagnosis."""

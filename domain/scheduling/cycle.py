@@ -1,0 +1,214 @@
+"""The scheduling cycle: from a State and a moment to one decision, which is one batch of events.
+
+Source: kube-scheduler 1.37, `schedule_one` and `schedule_one_podgroup`; KEP-4671. Every node is
+looked at, ties go to the smaller name, arithmetic is whole numbers: the same State and moment give
+the same bytes on every machine.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from domain.events import GroupAttempted, GroupFinding, Payload, PodBound, ShapeFinding
+from domain.room import Room
+from domain.objects import Group, Pod
+from domain.queue import Entity, Verdict
+from domain.reducer import findings_digest
+from domain.scheduling import texts
+from domain.scheduling.diagnosis import Diagnosis, diagnose
+from domain.scheduling.homogeneity import disagreement
+from domain.scheduling.leaf import LeafResult, Misfit, run_leaf
+from domain.scheduling.place import place
+from domain.scheduling.preemption import answer_for_group, answer_for_pod
+from domain.shapes import PodShape
+from domain.state import State
+from domain.version import SCHEDULER
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a cycle decided on the State of position `snapshot`, at `at` microseconds.
+
+    `payloads` are the batch to append, GroupAttempted first. The decision relies on `pods` (their
+    keys), on `group`, and on `nodes` having the room that the snapshot showed. `cause` is the
+    position of the change that brought it about.
+    """
+
+    snapshot: int
+    at: int
+    payloads: tuple[Payload, ...]
+    pods: frozenset[str]
+    group: str | None
+    nodes: frozenset[str]
+    cause: int
+
+    @property
+    def attempt(self) -> GroupAttempted:
+        """The attempt that this decision is."""
+        first = self.payloads[0]
+        assert isinstance(first, GroupAttempted)
+        return first
+
+
+def decide(state: State, now: int) -> Decision | None:
+    """Try the entity that is first in line at `now`; None if none is due. `state` stays as it is."""
+    entity = state.queue.first_due(now)
+    if entity is None:
+        return None
+    waiting = sorted(state.pending_of(entity), key=_turn)
+    if entity.is_pod:
+        found = _try_pod(state, waiting[0])
+        group = None
+    else:
+        group = state.groups[entity.key]
+        found = _try_group(state, group, waiting)
+    attempt = _attempt(state, entity, now, found)
+    bindings = [
+        PodBound(pod=pod.key, uid=pod.uid, group=pod.group, node=node) for pod, node in found.bindings
+    ]
+    return Decision(
+        snapshot=state.position,
+        at=now,
+        payloads=(attempt, *bindings),
+        pods=frozenset(pod.key for pod in waiting),
+        group=None if group is None else group.key,
+        nodes=frozenset(node for _, node in found.bindings),
+        cause=state.queue.woken_at(entity),
+    )
+
+
+def _turn(pod: Pod) -> tuple[int, int, int, str]:
+    """Who of a group is tried first: those that failed more often, then the older ones."""
+    return (-pod.attempts, pod.queued_us, pod.arrival, pod.key)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The findings of an attempt; `bindings` are Pods with the names of their nodes, in order."""
+
+    outcome: str
+    groups: tuple[GroupFinding, ...] = ()
+    shapes: tuple[ShapeFinding, ...] = ()
+    skipped: tuple[str, ...] = ()
+    bindings: tuple[tuple[Pod, str], ...] = ()
+
+
+def _attempt(state: State, entity: Entity, now: int, found: _Found) -> GroupAttempted:
+    attempt = GroupAttempted(
+        at=now,
+        entity=entity.name,
+        groups=found.groups,
+        number=entity.attempts + 1,
+        outcome=found.outcome,
+        scheduler=SCHEDULER,
+        shapes=found.shapes,
+        skipped=found.skipped,
+        snapshot=state.position,
+    )
+    unchanged = entity.verdict is not Verdict.UNTRIED and entity.changed <= entity.snapshot
+    if unchanged and findings_digest(attempt) == entity.findings:
+        return GroupAttempted(
+            at=now,
+            entity=entity.name,
+            number=attempt.number,
+            outcome=attempt.outcome,
+            same_as=entity.findings_at,
+            scheduler=SCHEDULER,
+            snapshot=attempt.snapshot,
+        )
+    return attempt
+
+
+def _try_pod(state: State, pod: Pod) -> _Found:
+    room = state.nodes.for_cycle()
+    shape = state.spec(pod).shape
+    rows = place(room, shape, 1)
+    if rows:
+        return _Found("scheduled", bindings=((pod, room.names[rows[0]]),))
+    diagnosis = diagnose(room, shape)
+    answer = answer_for_pod(state, pod, diagnosis) if diagnosis.total else None
+    return _Found("unschedulable", shapes=(_shape_finding(shape, diagnosis, (pod.key,), answer),))
+
+
+def _try_group(state: State, group: Group, waiting: Sequence[Pod]) -> _Found:
+    """Try the pending members of `group`; those that are being deleted have to agree, too, but are
+    then skipped."""
+    created = state.members_of(group.key).created
+    bound = len(state.members_of(group.key).bound)
+    fault = disagreement(state, group, waiting)
+    if fault is not None:
+        finding = GroupFinding(
+            created=created,
+            group=f"PodGroup/{group.key}",
+            message=fault,
+            minimum=group.min_count,
+            policy=group.policy,
+            remaining=len(waiting),
+            scheduled=bound,
+            status="Error",
+            text=fault,
+            untried=tuple(pod.key for pod in waiting),
+        )
+        return _Found("error", groups=(finding,))
+    members = [pod for pod in waiting if pod.deletion is None]
+    room = state.nodes.for_cycle()
+    shaped = [(pod, state.spec(pod).shape) for pod in members]
+    leaf = run_leaf(room, shaped, minimum=group.min_count, bound=bound)
+    nothing_placed = leaf.succeeded and not leaf.placed
+    if nothing_placed:
+        leaf.text = texts.flagged()
+    succeeded = leaf.succeeded and not nothing_placed
+    answer = None if succeeded else answer_for_group(state, group)
+    finding = GroupFinding(
+        created=created,
+        fitted=() if succeeded else tuple(pod.key for pod, _ in leaf.placed),
+        group=f"PodGroup/{group.key}",
+        message="" if succeeded else texts.with_preemption(leaf.text, answer),
+        minimum=group.min_count,
+        placed=len(leaf.placed),
+        policy=group.policy,
+        remaining=leaf.remaining,
+        scheduled=leaf.scheduled,
+        status="Success" if succeeded else "Unschedulable",
+        text=leaf.text,
+        untried=tuple(pod.key for pod in leaf.untried),
+    )
+    return _Found(
+        "scheduled" if succeeded else "unschedulable",
+        groups=(finding,),
+        shapes=_shape_findings(leaf),
+        skipped=tuple(pod.key for pod in waiting if pod.deletion is not None),
+        bindings=_bindings(room, leaf) if succeeded else (),
+    )
+
+
+def _bindings(room: Room, leaf: LeafResult) -> tuple[tuple[Pod, str], ...]:
+    return tuple((pod, room.names[row]) for pod, row in leaf.placed)
+
+
+def _shape_findings(leaf: LeafResult) -> tuple[ShapeFinding, ...]:
+    """One finding a shape and text, the members of all its runs together."""
+    merged: dict[tuple[PodShape, str], Misfit] = {}
+    for misfit in leaf.misfits:
+        key = (misfit.shape, misfit.diagnosis.message)
+        if key in merged:
+            merged[key].pods.extend(misfit.pods)
+        else:
+            merged[key] = Misfit(misfit.shape, misfit.diagnosis, list(misfit.pods))
+    return tuple(
+        _shape_finding(misfit.shape, misfit.diagnosis, tuple(pod.key for pod in misfit.pods), None)
+        for misfit in merged.values()
+    )
+
+
+def _shape_finding(
+    shape: PodShape, diagnosis: Diagnosis, pods: tuple[str, ...], preemption: str | None
+) -> ShapeFinding:
+    message = diagnosis.message if preemption is None else f"{diagnosis.message} {preemption}"
+    return ShapeFinding(
+        message=message,
+        nodes=diagnosis.nodes,
+        pods=pods,
+        requests=shape.requests,
+        resources=diagnosis.resources,
+        total=diagnosis.total,
+    )

@@ -1,0 +1,124 @@
+"""The leaf algorithm: try the members of one PodGroup, all or nothing.
+
+Source: kube-scheduler 1.37, PodGroup scheduling cycle and GangScheduling's PlacementFeasible;
+KEP-4671.
+"""
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from domain.objects import Pod
+from domain.scheduling import texts
+from domain.scheduling.diagnosis import Diagnosis, diagnose
+from domain.scheduling.place import place
+from domain.room import Room
+from domain.shapes import PodShape
+
+
+class Feasible(enum.Enum):
+    """Whether a group can still, or already does, meet its minimum."""
+
+    MET = "met"
+    POSSIBLE = "possible"
+    IMPOSSIBLE = "impossible"
+
+
+def feasible(minimum: int, scheduled: int, remaining: int) -> Feasible:
+    """The quorum check: `scheduled` members have a place, `remaining` are still to be tried."""
+    if remaining + scheduled < minimum:
+        return Feasible.IMPOSSIBLE
+    return Feasible.POSSIBLE if scheduled < minimum else Feasible.MET
+
+
+@dataclass
+class Misfit:
+    """Members of one shape that found no node, and what kept them off."""
+
+    shape: PodShape
+    diagnosis: Diagnosis
+    pods: list[Pod]
+
+
+@dataclass
+class LeafResult:
+    """How a leaf came out. `text` is empty on success, else the group's text before preemption.
+
+    `placed` are (member, row of the room) in the order of the cycle. On a refusal they have been
+    given up again in the room. `untried` are the members that an early stop left.
+    """
+
+    succeeded: bool
+    text: str = ""
+    scheduled: int = 0
+    remaining: int = 0
+    placed: list[tuple[Pod, int]] = field(default_factory=list)
+    misfits: list[Misfit] = field(default_factory=list)
+    untried: list[Pod] = field(default_factory=list)
+
+
+def run_leaf(
+    room: Room,
+    members: Sequence[tuple[Pod, PodShape]],
+    *,
+    minimum: int,
+    bound: int,
+) -> LeafResult:
+    """Try `members` in order; `bound` others of the group have a node already.
+
+    Goes on beyond the minimum and stops as soon as it is out of reach. What was placed stays
+    assumed in `room` if the leaf succeeds.
+    """
+    result = LeafResult(succeeded=False, scheduled=bound, remaining=len(members))
+    if feasible(minimum, bound, len(members)) is Feasible.IMPOSSIBLE:
+        result.text = texts.flagged(texts.minimum_not_satisfiable(minimum, bound, len(members)))
+        result.untried = [pod for pod, _ in members]
+        return result
+    start = 0
+    while start < len(members):
+        shape = members[start][1]
+        end = start + 1
+        while end < len(members) and members[end][1] is shape:
+            end += 1
+        stopped_at = _try_run(room, members[start:end], shape, minimum, result)
+        if stopped_at is not None:
+            result.text = texts.minimum_not_satisfiable(minimum, result.scheduled, result.remaining)
+            result.untried = [pod for pod, _ in members[start + stopped_at :]]
+            _give_up(room, members, result)
+            return result
+        start = end
+    result.succeeded = True
+    return result
+
+
+def _try_run(
+    room: Room,
+    run: Sequence[tuple[Pod, PodShape]],
+    shape: PodShape,
+    minimum: int,
+    result: LeafResult,
+) -> int | None:
+    """Try members of one shape; the index of the first one not tried after an early stop.
+
+    When one of them fits nowhere, nothing changes, so that those after it do not fit either.
+    """
+    rows = place(room, shape, len(run))
+    result.placed.extend((pod, row) for (pod, _), row in zip(run, rows, strict=False))
+    result.scheduled += len(rows)
+    result.remaining -= len(rows)
+    if len(rows) == len(run):
+        return None
+    misfit = Misfit(shape, diagnose(room, shape), [])
+    result.misfits.append(misfit)
+    for index in range(len(rows), len(run)):
+        misfit.pods.append(run[index][0])
+        result.remaining -= 1
+        if feasible(minimum, result.scheduled, result.remaining) is Feasible.IMPOSSIBLE:
+            return index + 1
+    return None
+
+
+def _give_up(room: Room, members: Sequence[tuple[Pod, PodShape]], result: LeafResult) -> None:
+    shapes = {pod.key: shape for pod, shape in members}
+    for pod, row in reversed(result.placed):
+        room.forget(row, shapes[pod.key])

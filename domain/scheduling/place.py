@@ -1,0 +1,84 @@
+"""Placing Pods of one shape one after the other, each where it scores best.
+
+The result is that of the plain loop: run the filters, score the feasible nodes, take the best (of
+equals the first by name), put the Pod there, start again. It is reached in one pass over the nodes,
+since a placement changes feasibility and amounts of its own node only. What it can change for the
+others is the maximum that raw scores are normalised by, when the last node that has it fills up;
+there a run of placements ends, and the next begins with fresh scores.
+"""
+
+import numpy as np
+
+from domain.room import Room
+from domain.roster import Mask, Rows
+from domain.scheduling.eligibility import Eligibility, eligibility
+from domain.scheduling.evaluate import feasible
+from domain.scheduling.greedy import Numbers, greedy_order
+from domain.scheduling.score import DEFAULT, Weights, by_facts, by_resources
+from domain.shapes import PodShape
+
+_FEW = 4
+"""Less than one node in so many is few."""
+
+
+def place(room: Room, shape: PodShape, count: int, weights: Weights = DEFAULT) -> list[int]:
+    """Put up to `count` Pods of `shape` into `room` and return the row of each, in order.
+
+    Fewer come back where no node is left for the next one; none for a `count` of 0.
+    """
+    placed: list[int] = []
+    while len(placed) < count:
+        rows = _run(room, shape, count - len(placed), weights)
+        if not rows:
+            break
+        room.assume_all(rows, shape)
+        placed += rows
+    return placed
+
+
+def _run(room: Room, shape: PodShape, count: int, weights: Weights) -> list[int]:
+    """The rows of the next placements, as many as can be told from one look at the nodes."""
+    rows = np.flatnonzero(feasible(room, shape))
+    if len(rows) == 0 or (len(rows) == 1 and count == 1):
+        return list(map(int, rows))
+    eligible = eligibility(room.roster, shape)
+    facts = by_facts(eligible, rows, weights)
+    heads = facts + _resources_now(room, shape, rows, weights)
+    if count == 1:
+        return [int(rows[np.argmax(heads)])]
+
+    def capacity(nodes: Numbers) -> Numbers:
+        return room.capacity(shape, rows[nodes], limit=count)
+
+    def score(nodes: Numbers, steps: Numbers) -> Numbers:
+        load = room.load(shape, rows[nodes], placed=steps)
+        return facts[nodes] + by_resources(room, shape, load, weights)
+
+    nodes, steps = greedy_order(heads, capacity, score, count)
+    if not eligible.indifferent:
+        fills = steps + 1 == capacity(nodes)
+        nodes = nodes[: _valid(eligible, rows, nodes, fills)]
+    return list(map(int, rows[nodes]))
+
+
+def _resources_now(room: Room, shape: PodShape, rows: Rows, weights: Weights) -> Numbers:
+    """`by_resources` for the next Pod on `rows`; columns are gathered only where rows are few."""
+    if len(rows) * _FEW < len(room):
+        return by_resources(room, shape, room.load(shape, rows), weights)
+    return by_resources(room, shape, room.load(shape, slice(None)), weights)[rows]
+
+
+def _valid(eligible: Eligibility, rows: Rows, nodes: Numbers, fills: Mask) -> int:
+    """How many placements on `nodes` come before one that changes the scores of other nodes.
+
+    `fills` tells which of them take the last place of their node.
+    """
+    valid = len(nodes)
+    for raw in (eligible.dislikes[rows], eligible.likes[rows]):
+        at_most = raw == raw.max()
+        if at_most.all():
+            continue
+        gone = np.flatnonzero(fills & at_most[nodes])
+        if len(gone) == np.count_nonzero(at_most):
+            valid = min(valid, int(gone[-1]) + 1)
+    return valid

@@ -1,0 +1,80 @@
+"""How good each feasible node is for one more Pod of a shape."""
+
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from domain.room import Load, Room
+from domain.roster import Rows
+from domain.scheduling.eligibility import Eligibility, eligibility
+from domain.scheduling.scores.balanced_allocation import balanced_allocation
+from domain.scheduling.scores.node_affinity import node_affinity
+from domain.scheduling.scores.node_resources_fit import least_allocated
+from domain.scheduling.scores.taint_toleration import taint_toleration
+from domain.shapes import PodShape
+
+Points = NDArray[np.int64]
+
+
+class Weights(msgspec.Struct, frozen=True, kw_only=True):
+    """What a point of each plugin counts in the total. Source: kube-scheduler 1.37, default profile."""
+
+    node_resources_fit: int = 1
+    balanced_allocation: int = 1
+    taint_toleration: int = 3
+    node_affinity: int = 2
+    image_locality: int = 1
+
+
+DEFAULT = Weights()
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The scores of n feasible nodes, 0 to 100 for each plugin, and their weighted total.
+
+    `rows` are the nodes, rising; every other array is of shape (n,) and in their order.
+    """
+
+    rows: Rows
+    node_resources_fit: Points
+    balanced_allocation: Points
+    taint_toleration: Points
+    node_affinity: Points
+    image_locality: Points
+    total: Points
+
+
+def score(room: Room, shape: PodShape, rows: Rows, weights: Weights = DEFAULT) -> Scores:
+    """Score `rows`, which must be all feasible nodes: some plugins weigh them against each other."""
+    eligible = eligibility(room.roster, shape)
+    load, ask = room.load(shape, rows), room.ask(shape)
+    return Scores(
+        rows=rows,
+        node_resources_fit=least_allocated(load, ask).astype(np.int64),
+        balanced_allocation=balanced_allocation(load, ask).astype(np.int64),
+        taint_toleration=taint_toleration(eligible.dislikes[rows]),
+        node_affinity=node_affinity(eligible.likes[rows]),
+        image_locality=eligible.images[rows],
+        total=by_resources(room, shape, load, weights) + by_facts(eligible, rows, weights),
+    )
+
+
+def by_resources(room: Room, shape: PodShape, load: Load, weights: Weights) -> Points:
+    """The part of the total that depends on what is in use, for the nodes of `load`."""
+    ask = room.ask(shape)
+    points = least_allocated(load, ask) * weights.node_resources_fit
+    points = points + balanced_allocation(load, ask) * weights.balanced_allocation
+    return points.astype(np.int64, copy=False)
+
+
+def by_facts(eligible: Eligibility, rows: Rows, weights: Weights) -> Points:
+    """The part of the total that stays as long as the same nodes are feasible, for `rows`."""
+    if eligible.indifferent:
+        return np.full(len(rows), 100 * weights.taint_toleration, dtype=np.int64)
+    points = taint_toleration(eligible.dislikes[rows]) * weights.taint_toleration
+    points += node_affinity(eligible.likes[rows]) * weights.node_affinity
+    points += eligible.images[rows] * weights.image_locality
+    return points

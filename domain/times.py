@@ -1,0 +1,31 @@
+"""Moments: whole microseconds since 1970 inside, RFC 3339 at the edges."""
+
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+
+SECOND = 1_000_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@lru_cache(maxsize=4096)
+def parse_rfc3339(text: str) -> int:
+    """The moment that `text` names, in microseconds. Raises ValueError if it names none."""
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError(f"{text!r} has no time zone")
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def rfc3339(at: int) -> str:
+    """The moment in whole seconds, as Kubernetes writes times: `2026-01-01T00:03:10Z`."""
+    return _second(at // SECOND)
+
+
+@lru_cache(maxsize=4096)
+def _second(seconds: int) -> str:
+    return (_EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def rfc3339_micro(at: int) -> str:
+    """The moment with its microseconds: `2026-01-01T00:03:10.000000Z`."""
+    return (_EPOCH + timedelta(microseconds=at)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

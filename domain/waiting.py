@@ -1,0 +1,74 @@
+"""The queue as people read it: what waits, in which lane and place, since when and for what."""
+
+import msgspec
+
+from domain.queue import Entity, Lane, Stir
+from domain.state import State
+from domain.times import rfc3339_micro
+
+_FOR = {
+    Stir.OWN: "a change of its own Pods or groups",
+    Stir.ROOM: "a node that comes or changes, or a Pod that leaves one",
+    Stir.MOVE: "any change of the nodes or of the Pods on them",
+}
+
+
+class Waiter(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """An entity that waits; times are RFC 3339.
+
+    `place` is its place in its lane, 1 for the first; `pods` counts its pending Pods; `due` is when
+    its backoff ends, None in other lanes.
+    """
+
+    entity: str
+    lane: str
+    place: int
+    priority: int
+    pods: int
+    attempts: int
+    since: str
+    due: str | None
+    waits_for: str
+
+
+class WaitingLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """All that waits as of `position` and `time`, lane by lane, in the order in which it is tried."""
+
+    position: int
+    time: str
+    waiters: tuple[Waiter, ...]
+
+
+def waiting_line(state: State, now: int) -> WaitingLine:
+    """What waits in `state` at `now` (microseconds)."""
+    places: dict[Lane, int] = {}
+    waiters = []
+    for lane, entity in state.queue.in_order(now):
+        places[lane] = places.get(lane, 0) + 1
+        waiters.append(
+            Waiter(
+                entity=entity.name,
+                lane=lane,
+                place=places[lane],
+                priority=entity.priority,
+                pods=sum(1 for _ in state.pending_of(entity)),
+                attempts=entity.attempts,
+                since=rfc3339_micro(entity.timestamp),
+                due=rfc3339_micro(entity.due_us) if lane is Lane.BACKOFF else None,
+                waits_for=waits_for(entity, lane),
+            )
+        )
+    return WaitingLine(position=state.position, time=rfc3339_micro(now), waiters=tuple(waiters))
+
+
+def waits_for(entity: Entity, lane: Lane) -> str:
+    """What has to happen before `entity`, in `lane`, is tried."""
+    if entity.hold is not None:
+        return entity.hold.text
+    match lane:
+        case Lane.ACTIVE:
+            return "its turn"
+        case Lane.BACKOFF:
+            return "the end of its backoff"
+        case _:
+            return _FOR[entity.wakes_on]

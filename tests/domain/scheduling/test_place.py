@@ -1,0 +1,308 @@
+"""Placing is the plain loop, only faster; and the plain loop is what the rules say."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from build import node, pod
+from clusters import ZONE, Cluster, Manifest, clusters
+from domain.room import Room
+from domain.scheduling.evaluate import evaluate, feasible, fits
+from domain.scheduling.place import place
+from domain.scheduling.score import DEFAULT, Weights, score
+from domain.shapes import PodShape
+from reference import filters as reference
+from reference import scores as reference_scores
+from reference.filters import Host
+
+MANY = settings(max_examples=2 * settings().max_examples)
+
+PREFER_OTHERS = {"key": "old", "value": "", "effect": "PreferNoSchedule"}
+
+
+def liking(**weights: int) -> Manifest:
+    """An affinity that prefers zones, each by its weight."""
+    terms = [
+        {
+            "weight": weight,
+            "preference": {"matchExpressions": [{"key": ZONE, "operator": "In", "values": [zone]}]},
+        }
+        for zone, weight in weights.items()
+    ]
+    return {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": terms}}
+
+
+def with_host_port(manifest: Manifest) -> Manifest:
+    manifest["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
+    return manifest
+
+
+def place_plainly(room: Room, shape: PodShape, count: int, weights: Weights = DEFAULT) -> list[int]:
+    """One pod after the other: filter, score all feasible nodes, take the first of the best."""
+    placed: list[int] = []
+    while len(placed) < count:
+        rows = np.flatnonzero(evaluate(room, shape).feasible)
+        if not len(rows):
+            break
+        row = int(rows[np.argmax(score(room, shape, rows, weights).total)])
+        room.assume(row, shape)
+        placed.append(row)
+    return placed
+
+
+def place_by_the_rules(cluster: Cluster, count: int) -> list[str]:
+    """The same from manifests, one node and one pod at a time, with fractions."""
+    hosts = hosts_of(cluster)
+    placed: list[str] = []
+    while len(placed) < count:
+        candidates = open_hosts(cluster, hosts)
+        if not candidates:
+            break
+        points = reference_scores.totals(cluster.pod, candidates, hosts)
+        best = candidates[points.index(max(points))]
+        best.pods.append(cluster.pod)
+        placed.append(best.name)
+    return placed
+
+
+def hosts_of(cluster: Cluster) -> list[Host]:
+    return [
+        Host(one, [other for name, other in cluster.bound if name == one["metadata"]["name"]])
+        for one in sorted(cluster.nodes, key=lambda one: str(one["metadata"]["name"]))
+    ]
+
+
+def open_hosts(cluster: Cluster, hosts: list[Host]) -> list[Host]:
+    pinned = reference.pinned_nodes(cluster.pod)
+    looked_at = [host for host in hosts if pinned is None or host.name in pinned]
+    return [host for host in looked_at if reference.refuse(cluster.pod, host) is None]
+
+
+@MANY
+@given(clusters(), st.integers(0, 40))
+def test_placing_is_the_plain_loop(cluster: Cluster, count: int) -> None:
+    table = cluster.table()
+    room, plain = table.for_cycle(), table.for_cycle()
+    assert place(room, cluster.shape, count) == place_plainly(plain, cluster.shape, count)
+    assert np.array_equal(room.used, plain.used)
+
+
+@given(clusters(huge=True), st.integers(0, 12))
+def test_placing_is_the_plain_loop_beyond_64_bits(cluster: Cluster, count: int) -> None:
+    table = cluster.table()
+    placed = place(table.for_cycle(), cluster.shape, count)
+    assert placed == place_plainly(table.for_cycle(), cluster.shape, count)
+
+
+@given(
+    clusters(),
+    st.builds(
+        Weights,
+        node_resources_fit=st.integers(0, 100),
+        balanced_allocation=st.integers(0, 100),
+        taint_toleration=st.integers(0, 100),
+        node_affinity=st.integers(0, 100),
+        image_locality=st.integers(0, 100),
+    ),
+)
+def test_placing_is_the_plain_loop_whatever_the_weights(cluster: Cluster, weights: Weights) -> None:
+    table = cluster.table()
+    placed = place(table.for_cycle(), cluster.shape, 20, weights)
+    assert placed == place_plainly(table.for_cycle(), cluster.shape, 20, weights)
+
+
+@MANY
+@given(clusters(), st.integers(0, 20))
+def test_placing_follows_the_rules(cluster: Cluster, count: int) -> None:
+    room = cluster.table().for_cycle()
+    rows = place(room, cluster.shape, count)
+    assert [room.names[row] for row in rows] == place_by_the_rules(cluster, count)
+
+
+@given(clusters(huge=True), st.integers(0, 5))
+def test_placing_follows_the_rules_beyond_64_bits(cluster: Cluster, count: int) -> None:
+    room = cluster.table().for_cycle()
+    rows = place(room, cluster.shape, count)
+    assert [room.names[row] for row in rows] == place_by_the_rules(cluster, count)
+
+
+@MANY
+@given(clusters())
+def test_filters_follow_the_rules(cluster: Cluster) -> None:
+    check_filters(cluster)
+
+
+@given(clusters(huge=True))
+def test_filters_follow_the_rules_beyond_64_bits(cluster: Cluster) -> None:
+    check_filters(cluster)
+
+
+def check_filters(cluster: Cluster) -> None:
+    """Each node is refused as by the rules, one by one."""
+    room, shape = cluster.table().for_cycle(), cluster.shape
+    evaluation = evaluate(room, shape)
+    assert np.array_equal(feasible(room, shape), evaluation.feasible)
+    pinned = reference.pinned_nodes(cluster.pod)
+    assert evaluation.prefilter == (reference.CONFLICT if pinned == set() else None)
+    if evaluation.prefilter:
+        assert evaluation.unresolvable.all()
+        assert not evaluation.feasible.any()
+        return
+    for row, host in enumerate(hosts_of(cluster)):
+        refusal = reference.refuse(cluster.pod, host)
+        if pinned is not None and host.name not in pinned:
+            refusal = reference.Refusal((reference.OTHER_NODE,), hopeless=True)
+        reasons = [
+            reason
+            for verdict in evaluation.verdicts
+            for reason, nodes in verdict.reasons.items()
+            if nodes[row]
+        ]
+        assert set(reasons) == set(refusal.reasons if refusal else ())
+        assert evaluation.unresolvable[row] == (refusal is not None and refusal.hopeless)
+        assert evaluation.feasible[row] == (refusal is None) == fits(room, shape, row)
+
+
+@MANY
+@given(clusters())
+def test_scores_follow_the_rules(cluster: Cluster) -> None:
+    check_scores(cluster)
+
+
+@given(clusters(huge=True))
+def test_scores_follow_the_rules_beyond_64_bits(cluster: Cluster) -> None:
+    check_scores(cluster)
+
+
+def check_scores(cluster: Cluster) -> None:
+    hosts = hosts_of(cluster)
+    candidates = open_hosts(cluster, hosts)
+    if not candidates:
+        return
+    room, shape = cluster.table().for_cycle(), cluster.shape
+    scores = score(room, shape, np.flatnonzero(feasible(room, shape)))
+    assert scores.node_resources_fit.tolist() == reference_scores.least_allocated(cluster.pod, candidates)
+    assert scores.balanced_allocation.tolist() == reference_scores.balanced_allocation(
+        cluster.pod, candidates
+    )
+    assert scores.taint_toleration.tolist() == reference_scores.taint_toleration(cluster.pod, candidates)
+    assert scores.node_affinity.tolist() == reference_scores.node_affinity(cluster.pod, candidates)
+    assert scores.image_locality.tolist() == reference_scores.image_locality(cluster.pod, candidates, hosts)
+    assert scores.total.tolist() == reference_scores.totals(cluster.pod, candidates, hosts)
+
+
+@pytest.mark.parametrize(
+    ("seed", "wanted"),
+    [
+        pytest.param(1, pod("a", cpu=500, memory="1Gi"), id="plain"),
+        pytest.param(2, pod("a", cpu=100), id="cpu only, where balance makes scores rise"),
+        pytest.param(3, pod("a"), id="requests nothing"),
+        pytest.param(4, pod("a", cpu=1000, gpu=1), id="few nodes have it"),
+        pytest.param(5, pod("a", memory="3Gi", tolerations=[{"operator": "Exists"}]), id="tolerates all"),
+        pytest.param(
+            6, pod("a", cpu=1000, memory="2Gi", affinity=liking(a=7, b=3)), id="liked zones fill up in turn"
+        ),
+    ],
+)
+def test_placing_is_the_plain_loop_until_all_is_full(seed: int, wanted: Manifest) -> None:
+    cluster = big_cluster(seed, wanted)
+    table = cluster.table()
+    placed = place(table.for_cycle(), cluster.shape, 5000)
+    assert placed == place_plainly(table.for_cycle(), cluster.shape, 5000)
+    assert 50 < len(placed) < 5000
+
+
+def big_cluster(seed: int, wanted: Manifest) -> Cluster:
+    """A hundred machines of different sizes, in use."""
+    draw = random.Random(seed)
+    machines = [
+        node(
+            f"n{number:03}",
+            cpu=draw.choice(["2", "8", "224"]),
+            memory=draw.choice(["4Gi", "31Gi", "2Ti"]),
+            pods=draw.choice([3, 10, 40]),
+            gpu=draw.choice([0, 0, 8]),
+            labels={ZONE: draw.choice("abcc")},
+            taints=draw.choice([[], [], [], [PREFER_OTHERS]]),
+        )
+        for number in range(100)
+    ]
+    bound = [
+        (f"n{draw.randrange(100):03}", pod("b", cpu=draw.randrange(900), memory=f"{draw.randrange(2000)}Mi"))
+        for _ in range(300)
+    ]
+    return Cluster(machines, bound, wanted)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "wanted", "expected"),
+    [
+        pytest.param(
+            [node("n0", pods=1, labels={ZONE: "a"}), node("n1", cpu="2", labels={ZONE: "b"}), node("n2")],
+            pod("a", cpu=1000, affinity=liking(a=100, b=10)),
+            ["n0", "n1", "n1", "n2"],
+            id="the second choice is liked as much once the first is full",
+        ),
+        pytest.param(
+            [
+                node("n0", cpu="1", taints=[PREFER_OTHERS]),
+                node("n1", cpu="64", pods=1, taints=[PREFER_OTHERS, PREFER_OTHERS | {"key": "slow"}]),
+                node("n2", cpu="1500m"),
+            ],
+            pod("a", cpu=1000),
+            ["n2", "n0", "n1"],
+            id="worse taints come last, however empty the node",
+        ),
+        pytest.param(
+            [node("n2"), node("n1"), node("n0")],
+            pod("a", cpu=1000, memory="1Gi"),
+            ["n0", "n1", "n2", "n0"],
+            id="of equals the first by name",
+        ),
+        pytest.param(
+            [node("n1", cpu="16", memory="8Gi"), node("n2", cpu="16", memory="8Gi")],
+            pod("a", cpu=100, memory="7Gi"),
+            ["n1", "n2"],
+            id="nobody is left for a third",
+        ),
+        pytest.param(
+            [node("n1", cpu="64"), node("n2", cpu="2")],
+            with_host_port(pod("a", cpu=100)),
+            ["n1", "n2"],
+            id="a host port is there once",
+        ),
+        pytest.param([], pod("a"), [], id="no nodes"),
+        pytest.param([node("n1")], pod("a", memory="33Gi"), [], id="too big"),
+    ],
+)
+def test_place(nodes: list[Manifest], wanted: Manifest, expected: list[str]) -> None:
+    cluster = Cluster(nodes, [], wanted)
+    room = cluster.table().for_cycle()
+    assert [room.names[row] for row in place(room, cluster.shape, 4)] == expected
+    assert place_by_the_rules(cluster, 4) == expected
+
+
+@MANY
+@given(clusters(), st.integers(1, 12))
+def test_what_is_forgotten_leaves_no_trace(cluster: Cluster, count: int) -> None:
+    table, shape = cluster.table(), cluster.shape
+    room = table.for_cycle()
+    rows = place(room, shape, count)
+    for row in reversed(rows):
+        room.forget(row, shape)
+    untouched = table.for_cycle()
+    assert np.array_equal(room.used, untouched.used)
+    assert np.array_equal(feasible(room, shape), feasible(untouched, shape))
+    assert place(room, shape, count) == rows
+
+
+def test_a_room_is_private() -> None:
+    cluster = Cluster([node("n1", cpu="1")], [], pod("a", cpu=1000))
+    table, shape = cluster.table(), cluster.shape
+    first, second = table.for_cycle(), table.for_cycle()
+    assert place(first, shape, 2) == [0]
+    assert place(second, shape, 2) == [0]
+    assert table.used("n1")["cpu"] == 0
