@@ -121,7 +121,9 @@ class NodeTable:
         if old.resources != self._roster.resources:
             kept = np.full_like(kept, -1)
         known = kept >= 0
-        used: Whole = _nothing_used(self._roster).astype(self._used.dtype)
+        used: Whole = _nothing_used(self._roster)
+        if self._used.dtype == np.object_:
+            used = used.astype(np.object_)
         if known.any():
             used[:, known] = self._used[:, kept[known]]
         self._used = used

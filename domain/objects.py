@@ -12,7 +12,6 @@ import msgspec
 from domain.events import Deletion
 from domain.shapes import PodShape
 
-
 TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
 
 

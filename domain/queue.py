@@ -231,9 +231,7 @@ class Queue:
         early = [
             entity
             for entity in self.entities.values()
-            if entity.is_pod
-            and entity.verdict is Verdict.REJECTED
-            and self.lane(entity, now) is Lane.BACKOFF
+            if entity.is_pod and entity.verdict is Verdict.REJECTED and self.lane(entity, now) is Lane.BACKOFF
         ]
         return min(early, key=lambda entity: (entity.due_us, entity.order()), default=None)
 

@@ -284,7 +284,9 @@ def _attempted(state: State, attempt: ev.GroupAttempted, position: int, _: int) 
     if entity is None:
         raise CorruptLog(f"{attempt.entity} was attempted, but does not wait")
     if attempt.number != entity.attempts + 1:
-        raise CorruptLog(f"{attempt.entity} was attempted {entity.attempts} times before, not {attempt.number - 1}")
+        raise CorruptLog(
+            f"{attempt.entity} was attempted {entity.attempts} times before, not {attempt.number - 1}"
+        )
     entity.attempts += 1
     entity.snapshot, entity.last_attempt = attempt.snapshot, position
     shapes = set()
@@ -312,7 +314,9 @@ def _attempted(state: State, attempt: ev.GroupAttempted, position: int, _: int) 
         entity.findings_at = position
         _show(state, attempt, position)
     elif attempt.same_as != entity.findings_at:
-        raise CorruptLog(f"same as the attempt at {attempt.same_as}, but the last findings are at {entity.findings_at}")
+        raise CorruptLog(
+            f"same as the attempt at {attempt.same_as}, but the last findings are at {entity.findings_at}"
+        )
     if entity.verdict is not Verdict.UNTRIED:
         entity.timestamp = attempt.at
         entity.due_us = _due(state, entity, entity.errors or entity.unschedulable)

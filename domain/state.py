@@ -13,7 +13,17 @@ from domain.events import SchedulerConfigured
 from domain.manifests import Specs
 from domain.node_facts import NodeFacts
 from domain.nodes import NodeTable
-from domain.objects import TERMINAL_PHASES, Group, Kept, Members, NodeRecord, Pod, PodSpec, PriorityClassFacts, Standing
+from domain.objects import (
+    TERMINAL_PHASES,
+    Group,
+    Kept,
+    Members,
+    NodeRecord,
+    Pod,
+    PodSpec,
+    PriorityClassFacts,
+    Standing,
+)
 from domain.queue import Entity, Lane, Queue
 
 FORMAT = 1

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from domain.events import GroupAttempted, GroupFinding, Payload, PodBound, ShapeFinding
-from domain.room import Room
 from domain.objects import Group, Pod
 from domain.queue import Entity, Verdict
 from domain.reducer import findings_digest
+from domain.room import Room
 from domain.scheduling import texts
 from domain.scheduling.diagnosis import Diagnosis, diagnose
 from domain.scheduling.homogeneity import disagreement

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from domain.objects import Pod
+from domain.room import Room
 from domain.scheduling import texts
 from domain.scheduling.diagnosis import Diagnosis, diagnose
 from domain.scheduling.place import place
-from domain.room import Room
 from domain.shapes import PodShape
 
 

@@ -1,0 +1,135 @@
+"""Logs to measure on: gangs of four that come, start, run and end, one after the other."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from msgspec import Raw
+
+from domain.envelope import Draft, canonical
+from domain.events import (
+    GroupAttempted,
+    GroupFinding,
+    NodeAdded,
+    PodAdded,
+    PodBound,
+    PodDeleted,
+    PodGroupAdded,
+    PodGroupDeleted,
+    PodUpdated,
+)
+from domain.upcast import draft
+from domain.version import SCHEDULER
+
+GANG = 4
+LIVE_GANGS = 1_000
+"""How many gangs run at a time; an older one is deleted for each that comes."""
+NODES = 500
+BORN = "2026-01-01T00:00:00Z"
+
+
+def book(events: int) -> Iterator[Draft]:
+    """The first `events` events of a cluster of 500 nodes on which gangs come and go."""
+    return (draft(payload, actor="bench") for payload in islice(_payloads(), events))
+
+
+def _payloads() -> Iterator[Any]:
+    position = 0
+    for number in range(NODES):
+        position += 1
+        yield NodeAdded(key=_node(number), object=_manifest("Node", _node(number), None, {}, _ALLOCATABLE))
+    gang = 0
+    while True:
+        for payload in _one_gang(gang, position):
+            position += 1
+            yield payload
+        if gang >= LIVE_GANGS:
+            for payload in _end_of_gang(gang - LIVE_GANGS):
+                position += 1
+                yield payload
+        gang += 1
+
+
+def _one_gang(gang: int, position: int) -> Iterator[Any]:
+    name = f"job-{gang:06}"
+    group = f"default/{name}"
+    policy = {"schedulingPolicy": {"gang": {"minCount": GANG}}, **_PRIORITY, "disruptionMode": {"single": {}}}
+    yield PodGroupAdded(key=group, object=_manifest("PodGroup", name, "default", policy, {}))
+    pods = [f"{name}-{index}" for index in range(GANG)]
+    for pod in pods:
+        spec = {**_POD, "schedulingGroup": {"podGroupName": name}}
+        yield PodAdded(key=f"default/{pod}", group=group, object=_manifest("Pod", pod, "default", spec, {}))
+    found = GroupFinding(
+        created=GANG,
+        group=f"PodGroup/{group}",
+        minimum=GANG,
+        placed=GANG,
+        policy="gang",
+        scheduled=GANG,
+        status="Success",
+    )
+    yield GroupAttempted(
+        at=0,
+        entity=f"PodGroup/{group}",
+        groups=(found,),
+        number=1,
+        outcome="scheduled",
+        scheduler=SCHEDULER,
+        snapshot=position + 1 + GANG,
+    )
+    for index, pod in enumerate(pods):
+        yield PodBound(group=group, node=_node_of(gang, index), pod=f"default/{pod}", uid=_uid(pod))
+    for index, pod in enumerate(pods):
+        yield _status(group, pod, _node_of(gang, index), "Running")
+
+
+def _end_of_gang(gang: int) -> Iterator[Any]:
+    name = f"job-{gang:06}"
+    group = f"default/{name}"
+    for index in range(GANG):
+        yield _status(group, f"{name}-{index}", _node_of(gang, index), "Succeeded")
+    for index in range(GANG):
+        pod = f"{name}-{index}"
+        yield PodDeleted(group=group, key=f"default/{pod}", node=_node_of(gang, index), uid=_uid(pod))
+    yield PodGroupDeleted(key=group, uid=_uid(name))
+
+
+_ALLOCATABLE = {"allocatable": {"cpu": "64", "memory": "256Gi", "pods": "110"}}
+_PRIORITY = {"priority": 0, "preemptionPolicy": "PreemptLowerPriority"}
+_POD = {
+    "containers": [
+        {"name": "main", "image": "app", "resources": {"requests": {"cpu": "1", "memory": "2Gi"}}},
+    ],
+    "restartPolicy": "Always",
+    "schedulerName": "default-scheduler",
+    "terminationGracePeriodSeconds": 30,
+    **_PRIORITY,
+}
+
+
+def _node(number: int) -> str:
+    return f"node-{number:04}"
+
+
+def _node_of(gang: int, index: int) -> str:
+    return _node((gang * GANG + index) % NODES)
+
+
+def _uid(name: str) -> str:
+    return f"uid-of-{name}"
+
+
+def _status(group: str, pod: str, node: str, phase: str) -> PodUpdated:
+    status = Raw(canonical({"phase": phase, "startTime": BORN}))
+    return PodUpdated(group=group, key=f"default/{pod}", node=node, status=status)
+
+
+def _manifest(
+    kind: str, name: str, namespace: str | None, spec: dict[str, Any], status: dict[str, Any]
+) -> Raw:
+    metadata: dict[str, Any] = {"name": name, "uid": _uid(name), "creationTimestamp": BORN}
+    if namespace is not None:
+        metadata["namespace"] = namespace
+    if kind == "Pod":
+        metadata["generation"] = 1
+    return Raw(canonical({"kind": kind, "metadata": metadata, "spec": spec, "status": status}))

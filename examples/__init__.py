@@ -1,0 +1,1 @@
+"""Things to try: the demo, a quickstart in manifests, a real trace."""

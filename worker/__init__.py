@@ -1,0 +1,1 @@
+"""What moves: the cycle loop, clocks, the simulated kubelet, simulation, scenarios, replay."""

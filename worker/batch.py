@@ -1,0 +1,275 @@
+"""A batch in the making: objects admitted one after the other, each seeing those before it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from domain import events as ev
+from domain.admission import admit
+from domain.admission.deletion import Removal, delete, ended, release
+from domain.admission.kinds import Kind, kind_named
+from domain.envelope import canonical
+from domain.manifests import read_priority_class
+from domain.objects import Group, Kept, PriorityClassFacts
+from domain.state import State
+from worker.shown import as_stored, record_of
+
+POD = kind_named("pod")
+POD_GROUP = kind_named("podgroup")
+COMPOSITE = kind_named("compositepodgroup")
+PRIORITY_CLASS = kind_named("priorityclass")
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one object of a request. `change` is `created`, `configured`, `unchanged`,
+    `deleted` or `terminating`; `object` the manifest as admitted, None if it is gone."""
+
+    kind: Kind
+    key: str
+    change: str
+    object: dict[str, Any] | None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Request(Generic[Result]):
+    """Something to be asked of a batch; with `dry_run` it leaves no trace in it."""
+
+    admit: Callable[["Batch"], Result]
+    dry_run: bool = False
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How far a batch had come: `count` payloads, and what had become of which objects."""
+
+    count: int
+    done: dict[tuple[str, str], dict[str, Any] | None]
+
+
+class Batch:
+    """Collects the payloads of one request. It is the world that admission sees: the State, and
+    what this batch has done to it so far.
+
+    `manifest_at` reads the manifest that stands at a position of the log; `now` is in microseconds.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        manifest_at: Callable[[int], Mapping[str, Any]],
+        *,
+        now: int,
+        new_uid: Callable[[], str],
+    ) -> None:
+        self.payloads: list[ev.Payload] = []
+        self._state = state
+        self._manifest_at = manifest_at
+        self.now = now
+        self._new_uid = new_uid
+        self._done: dict[tuple[str, str], dict[str, Any] | None] = {}
+        self._classes: dict[str, None] = {}  # the PriorityClasses that were ever touched, in order
+
+    def mark(self) -> Mark:
+        """A point to come back to."""
+        return Mark(len(self.payloads), dict(self._done))
+
+    def back_to(self, mark: Mark) -> None:
+        """Undo whatever was done since `mark`."""
+        del self.payloads[mark.count :]
+        self._done = mark.done
+
+    # What admission asks
+
+    def get(self, kind: str, key: str) -> Mapping[str, Any] | None:
+        """The object as it is after the batch so far; None if there is none."""
+        if (kind, key) in self._done:
+            return self._done[kind, key]
+        record = record_of(self._state, kind, key)
+        return None if record is None else as_stored(record, self._manifest_at(record.manifest))
+
+    def resource_version(self, kind: str, key: str) -> str | None:
+        """The position of the object's last change; None for one that this batch touched."""
+        record = record_of(self._state, kind, key)
+        return None if record is None or (kind, key) in self._done else str(record.revision)
+
+    def priority_classes(self) -> Mapping[str, PriorityClassFacts]:
+        """All PriorityClasses by name."""
+        classes = dict(self._state.priority_classes)
+        for name in self._classes:
+            if ("PriorityClass", name) in self._done:
+                classes.pop(name, None)
+                manifest = self._done["PriorityClass", name]
+                if manifest is not None:
+                    classes[name] = read_priority_class(msgspec.Raw(canonical(manifest)))
+        return classes
+
+    def active_pods_of(self, group_key: str) -> bool:
+        """Whether some Pod that has not ended names the group."""
+        members = self._state.members_of(group_key)
+        namespace, _, group = group_key.partition("/")
+        touched = {key: manifest for (kind, key), manifest in self._done.items() if kind == "Pod"}
+        for keys in (members.pending, members.bound, members.foreign):
+            if any(key not in touched for key in keys):
+                return True
+        return any(
+            key.startswith(f"{namespace}/") and manifest is not None and _is_active_member(manifest, group)
+            for key, manifest in touched.items()
+        )
+
+    def children_of(self, composite_key: str) -> bool:
+        """Whether some group names the composite as its parent."""
+        namespace, _, name = composite_key.partition("/")
+        groups: dict[tuple[str, str], Group | Kept] = {
+            ("PodGroup", key): group for key, group in self._state.groups.items()
+        }
+        groups.update(
+            (("CompositePodGroup", key), kept)
+            for key, kept in self._state.kept.get("CompositePodGroup", {}).items()
+        )
+        for place, record in groups.items():
+            if place not in self._done and record.parent == name and place[1].startswith(f"{namespace}/"):
+                return True
+        return any(
+            kind in ("PodGroup", "CompositePodGroup")
+            and key.startswith(f"{namespace}/")
+            and manifest is not None
+            and manifest["spec"].get("parentCompositePodGroupName") == name
+            for (kind, key), manifest in self._done.items()
+        )
+
+    # What a request does
+
+    def create(self, manifest: dict[str, Any], *, namespace: str | None) -> Outcome:
+        """Admit a new object. Raises a Refused if it is not taken."""
+        return self._take(
+            admit.create(self, manifest, namespace=namespace, now=self.now, uid=self._new_uid())
+        )
+
+    def replace(self, manifest: dict[str, Any], *, namespace: str | None) -> Outcome:
+        """Replace an object that exists. Raises a Refused if that is not taken."""
+        return self._take(admit.update(self, manifest, namespace=namespace))
+
+    def replace_status(self, manifest: dict[str, Any], *, namespace: str | None) -> Outcome:
+        """Replace an object's status. Raises a Refused if that is not taken."""
+        return self._take(admit.update_status(self, manifest, namespace=namespace))
+
+    def apply(self, manifest: dict[str, Any], *, namespace: str | None) -> Outcome:
+        """Create an object or update it by its whole manifest."""
+        return self._take(admit.apply(self, manifest, namespace=namespace, now=self.now, uid=self._new_uid()))
+
+    def delete(self, kind: Kind, key: str, *, grace: int | None = None) -> Outcome:
+        """Delete an object as a user does: protection and grace hold."""
+        return self._remove(delete(self, kind, key, now=self.now, grace=grace))
+
+    def end_pod(self, key: str) -> Outcome:
+        """The kubelet is done with a terminating Pod."""
+        return self._remove(ended(self, key))
+
+    def observe_pod(self, key: str, status: dict[str, Any]) -> None:
+        """The kubelet reports `phase` and `startTime` of a Pod."""
+        pod = self._state.pods[key]
+        self.payloads.append(
+            ev.PodUpdated(key=key, group=pod.group, node=pod.node, status=msgspec.Raw(canonical(status)))
+        )
+        if status["phase"] in ("Succeeded", "Failed") and pod.group in self._state.released:
+            stored = as_stored(pod, self._manifest_at(pod.manifest))
+            self._done["Pod", key] = {**stored, "status": status}
+            self._release_group_of(stored)
+
+    def _take(self, admitted: admit.Admitted) -> Outcome:
+        kind, key = admitted.kind, admitted.key
+        if admitted.gone:
+            return self._remove(Removal(kind=kind, key=key, object=None))
+        if admitted.change != "unchanged":
+            self._record(kind, key, admitted.object)
+            suffix = "Added" if admitted.change == "created" else "Updated"
+            self.payloads.append(_object_payload(kind.name + suffix, key, admitted.object))
+            if kind is POD:
+                self._release_group_of(admitted.object)
+        return Outcome(kind, key, admitted.change, admitted.object, admitted.warnings)
+
+    def _remove(self, removal: Removal) -> Outcome:
+        kind, key = removal.kind, removal.key
+        before = self.get(kind.name, key)
+        assert before is not None
+        if removal.object is not None:
+            if removal.changed:
+                self.payloads.append(self._marking(removal, before))
+            self._record(kind, key, removal.object)
+            return Outcome(kind, key, "terminating", removal.object)
+        self._record(kind, key, None)
+        self.payloads.append(_gone(kind.name, key, before))
+        if kind is POD:
+            self._release_group_of(before)
+        elif kind in (POD_GROUP, COMPOSITE):
+            self._release_parent_of(before)
+        return Outcome(kind, key, "deleted", None)
+
+    def _marking(self, removal: Removal, before: Mapping[str, Any]) -> ev.Payload:
+        """A deletion that begins, or that has lost one of the finalizers which hold it up."""
+        assert removal.object is not None
+        fields: dict[str, Any] = {"key": removal.key}
+        if removal.kind is POD:
+            fields |= _pod_fields(before)
+        if removal.object["metadata"].get("finalizers") == before["metadata"].get("finalizers"):
+            fields["deletion"] = ev.Deletion(at=self.now, grace=removal.grace)
+        else:
+            fields["object"] = msgspec.Raw(canonical(removal.object))
+        return ev.PAYLOADS[f"{removal.kind.name}Updated"](**fields)  # type: ignore[return-value]
+
+    def _record(self, kind: Kind, key: str, manifest: dict[str, Any] | None) -> None:
+        self._done[kind.name, key] = manifest
+        if kind is PRIORITY_CLASS:
+            self._classes[key] = None
+
+    def _release_group_of(self, pod: Mapping[str, Any]) -> None:
+        group = pod["spec"].get("schedulingGroup", {}).get("podGroupName")
+        if group is not None:
+            self._release(POD_GROUP, f"{pod['metadata']['namespace']}/{group}")
+
+    def _release_parent_of(self, group: Mapping[str, Any]) -> None:
+        parent = group["spec"].get("parentCompositePodGroupName")
+        if parent is not None:
+            self._release(COMPOSITE, f"{group['metadata']['namespace']}/{parent}")
+
+    def _release(self, kind: Kind, key: str) -> None:
+        """Let go of a group that is being deleted, if nothing protects it any more."""
+        record = record_of(self._state, kind.name, key)
+        being_deleted = isinstance(record, Group | Kept) and record.deletion is not None
+        if being_deleted or (kind.name, key) in self._done:
+            removal = release(self, kind, key)
+            if removal is not None:
+                self._remove(removal)
+
+
+def _is_active_member(pod: Mapping[str, Any], group: str) -> bool:
+    named = pod["spec"].get("schedulingGroup", {}).get("podGroupName")
+    return named == group and pod.get("status", {}).get("phase") not in ("Succeeded", "Failed")
+
+
+def _object_payload(event: str, key: str, manifest: dict[str, Any]) -> ev.Payload:
+    fields: dict[str, Any] = {"key": key, "object": msgspec.Raw(canonical(manifest))}
+    if event.startswith("Pod") and not event.startswith(("PodGroup", "PodDisruption")):
+        fields |= _pod_fields(manifest)
+    return ev.PAYLOADS[event](**fields)  # type: ignore[return-value]
+
+
+def _gone(kind: str, key: str, manifest: Mapping[str, Any]) -> ev.Payload:
+    fields = _pod_fields(manifest) if kind == "Pod" else {}
+    uid = manifest["metadata"]["uid"]
+    return ev.PAYLOADS[f"{kind}Deleted"](key=key, uid=uid, **fields)  # type: ignore[return-value]
+
+
+def _pod_fields(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    spec = manifest["spec"]
+    group = spec.get("schedulingGroup", {}).get("podGroupName")
+    return {
+        "group": None if group is None else f"{manifest['metadata']['namespace']}/{group}",
+        "node": spec.get("nodeName"),
+    }

@@ -1,0 +1,388 @@
+"""One cluster: its log, the State folded from it, and requests to it."""
+
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import UNSET
+
+from domain.admission.kinds import Kind
+from domain.conflict import stands
+from domain.errors import CorruptLog, Expired, GangerError, PositionConflict, Refused
+from domain.events import Added, Event, Payload, PodAdded, PodUpdated, Updated
+from domain.reducer import fold
+from domain.scheduling.cycle import Decision
+from domain.state import FORMAT, State, decode_state, encode_state
+from domain.times import SECOND, parse_rfc3339
+from domain.upcast import CURRENT, draft
+from store.append import Batch as AppendedBatch
+from store.engine import Store
+from store.log import EventLog
+from store.snapshots import Snapshots
+from store.verify import verify as verify_chain
+from worker.batch import Batch, Outcome, Request
+from worker.clocks import Clock
+from worker.shown import Record, as_shown, record_of, records_of
+from worker.turns import Turns
+
+SNAPSHOT_EVERY = 20_000
+"""Events between two snapshots; folding so many takes a fraction of a second."""
+
+MANIFESTS_AT_A_TIME = 500
+"""How many manifests are read by one query; databases bound the number of its parameters."""
+
+SCHEDULER = "scheduler"
+USER = "user"
+
+Result = TypeVar("Result")
+
+_AGES = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+
+def random_uid() -> str:
+    """A new uid for an object, as Kubernetes makes them."""
+    return str(uuid.uuid4())
+
+
+class Cluster:
+    """The log of one cluster and its State, kept up to date; safe to use from several threads.
+
+    `state` is only to be read while `lock` is held, or by the one thread that also writes.
+    """
+
+    def __init__(
+        self, log: EventLog, snapshots: Snapshots, *, clock: Clock, new_uid: Callable[[], str] = random_uid
+    ) -> None:
+        self.log = log
+        self.clock = clock
+        self.lock = Turns()
+        self.notes: list[str] = []
+        self._snapshots = snapshots
+        self._new_uid = new_uid
+        self._listeners: list[Callable[[State, Sequence[Event]], None]] = []
+        self.state = self._newest_state()
+
+    @classmethod
+    def open(
+        cls,
+        store: Store,
+        name: str,
+        *,
+        clock: Clock,
+        new_uid: Callable[[], str] = random_uid,
+        verify: bool = False,
+    ) -> "Cluster":
+        """The cluster `name` of `store`, folded to its head.
+
+        With `verify` the whole chain is checked first. Raises CorruptLog with the position.
+        """
+        log = EventLog(store, name)
+        if verify:
+            verify_chain(log)
+        return cls(log, Snapshots(store, name, format=FORMAT), clock=clock, new_uid=new_uid)
+
+    def listen(self, listener: Callable[[State, Sequence[Event]], None]) -> None:
+        """Call `listener` with the State and the new events each time it has moved on."""
+        self._listeners.append(listener)
+
+    # Reading
+
+    def refresh(self) -> list[Event]:
+        """Fold what has been appended since; the new events."""
+        with self.lock:
+            events = list(self._read(self.state.position))
+            self._move_on(events)
+            return events
+
+    def state_at(self, position: int) -> State:
+        """An independent State as of `position`. Raises Expired if the log does not reach so far."""
+        head = self.log.head().position
+        if position > head:
+            raise Expired(f"position {position} is in the future: the log ends at {head}")
+        state = self._snapshot_at(position)
+        return fold(state, self._read(state.position, position))
+
+    def position_for(self, at: str) -> int:
+        """The position that `at` names: a position, an RFC 3339 time, or an age such as `-2h`.
+
+        Raises ValueError if it is none of these.
+        """
+        if at.isdecimal():
+            return int(at)
+        if at.startswith("-") and at[1:-1].isdecimal() and at[-1] in _AGES:
+            return self.log.position_at(self.clock.now() - int(at[1:-1]) * _AGES[at[-1]] * SECOND)
+        try:
+            return self.log.position_at(parse_rfc3339(at))
+        except ValueError as error:
+            raise ValueError(
+                f"{at!r} is no position (120), no RFC 3339 time (2026-01-01T00:00:00Z) and no age (-2h)"
+            ) from error
+
+    def event(self, position: int) -> Event:
+        """The event at `position`. Raises Expired if there is none."""
+        stored = self.log.get(position)
+        if stored is None:
+            raise Expired(f"there is no event at position {position}")
+        return CURRENT.event(stored.type, stored.line)
+
+    def manifest_at(self, position: int) -> dict[str, Any]:
+        """The manifest that the event at `position` holds. Raises CorruptLog if it holds none."""
+        return _manifest_in(self.event(position))
+
+    def shown(self, kind: Kind, key: str, state: State | None = None) -> dict[str, Any] | None:
+        """The object as Kubernetes shows it, now or in `state`; None if there is none."""
+        record = record_of(self.state if state is None else state, kind.name, key)
+        return None if record is None else as_shown(record, self.manifest_at(record.manifest))
+
+    def shown_all(
+        self, kind: Kind, *, namespace: str | None = None, state: State | None = None
+    ) -> list[dict[str, Any]]:
+        """All objects of a kind as Kubernetes shows them, by namespace and name."""
+        records = records_of(self.state if state is None else state, kind.name)
+        wanted = [
+            record
+            for key, record in sorted(records.items())
+            if namespace is None or key.startswith(f"{namespace}/")
+        ]
+        return list(self.shown_records(wanted))
+
+    def shown_records(self, records: Sequence[Record]) -> Iterator[dict[str, Any]]:
+        """The objects of `records` as Kubernetes shows them, in the same order, read a page at a time."""
+        for start in range(0, len(records), MANIFESTS_AT_A_TIME):
+            page = records[start : start + MANIFESTS_AT_A_TIME]
+            stored = self.log.read_positions([record.manifest for record in page])
+            manifests = {each.position: _manifest_in(CURRENT.event(each.type, each.line)) for each in stored}
+            for record in page:
+                yield as_shown(record, manifests[record.manifest])
+
+    # Requests
+
+    def apply(
+        self,
+        manifests: Sequence[dict[str, Any]],
+        *,
+        namespace: str | None = None,
+        actor: str = USER,
+        dry_run: bool = False,
+        idempotency_key: str | None = None,
+    ) -> list[Outcome]:
+        """Create or update objects by their whole manifests, as one batch in the order given.
+
+        Raises a Refused, and appends nothing of the batch, if one of them is not taken.
+        """
+        return self._request(
+            lambda batch: [batch.apply(manifest, namespace=namespace) for manifest in manifests],
+            actor=actor,
+            dry_run=dry_run,
+            idempotency_key=idempotency_key,
+        )
+
+    def create(
+        self, manifest: dict[str, Any], *, namespace: str | None, actor: str = USER, dry_run: bool = False
+    ) -> Outcome:
+        """Create an object. Raises a Refused if it is not taken."""
+        return self._request(
+            lambda batch: batch.create(manifest, namespace=namespace), actor=actor, dry_run=dry_run
+        )
+
+    def replace(
+        self, manifest: dict[str, Any], *, namespace: str | None, actor: str = USER, dry_run: bool = False
+    ) -> Outcome:
+        """Replace an object that exists. Raises a Refused if that is not taken."""
+        return self._request(
+            lambda batch: batch.replace(manifest, namespace=namespace), actor=actor, dry_run=dry_run
+        )
+
+    def replace_status(
+        self, manifest: dict[str, Any], *, namespace: str | None, actor: str = USER, dry_run: bool = False
+    ) -> Outcome:
+        """Replace an object's status. Raises a Refused if that is not taken."""
+        return self._request(
+            lambda batch: batch.replace_status(manifest, namespace=namespace), actor=actor, dry_run=dry_run
+        )
+
+    def delete(
+        self,
+        targets: Sequence[tuple[Kind, str]],
+        *,
+        grace: int | None = None,
+        actor: str = USER,
+        dry_run: bool = False,
+    ) -> list[Outcome]:
+        """Delete objects as one batch. Raises NotFound, and deletes none, if one is not there."""
+        return self._request(
+            lambda batch: [batch.delete(kind, key, grace=grace) for kind, key in targets],
+            actor=actor,
+            dry_run=dry_run,
+        )
+
+    def answer(self, requests: Sequence[Request[Result]], *, actor: str = USER) -> list[Result | GangerError]:
+        """What becomes of independent requests: each sees those before it, and is a batch of its own.
+
+        All are committed in one transaction, so that many callers share one sync of the disk. One that
+        is refused leaves the others as they are.
+        """
+        with self.lock:
+            while True:
+                self.refresh()
+                results, batches, payloads = self._admit_all(requests, actor)
+                if not batches:
+                    return results
+                appended = self.log.append_all(batches)[0]
+                if isinstance(appended, PositionConflict):
+                    continue
+                if isinstance(appended, GangerError):
+                    raise appended
+                self._fold_own(payloads, appended.first, batches[0].at)
+                return results
+
+    def _admit_all(
+        self, requests: Sequence[Request[Result]], actor: str
+    ) -> tuple[list[Result | GangerError], list[AppendedBatch], list[Payload]]:
+        batch = self.new_batch()
+        results: list[Result | GangerError] = []
+        appends: list[AppendedBatch] = []
+        at = self._moment()
+        for request in requests:
+            mark = batch.mark()
+            try:
+                results.append(request.admit(batch))
+            except Refused as refusal:
+                results.append(refusal)
+                batch.back_to(mark)
+            else:
+                if request.dry_run:
+                    batch.back_to(mark)
+            asked = batch.payloads[mark.count :]
+            if asked:
+                drafts = [draft(payload, actor=actor) for payload in asked]
+                appends.append(AppendedBatch(drafts=drafts, at=at, expected=self.state.position + mark.count))
+        return results, appends, batch.payloads
+
+    def new_batch(self) -> Batch:
+        """An empty batch on the present State."""
+        return Batch(self.state, self.manifest_at, now=self.clock.now(), new_uid=self._new_uid)
+
+    def append(
+        self,
+        payloads: Sequence[Payload],
+        *,
+        actor: str,
+        cause: int | None = None,
+        epoch: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> list[Event]:
+        """Append `payloads` as one batch right after the present State, and fold them.
+
+        Raises PositionConflict if the log has moved on since the last refresh.
+        """
+        with self.lock:
+            at = self._moment()
+            appended = self.log.append(
+                [draft(payload, actor=actor, cause=cause) for payload in payloads],
+                at=at,
+                expected=self.state.position,
+                epoch=epoch,
+                idempotency_key=idempotency_key,
+            )
+            if appended.replayed:
+                return []
+            return self._fold_own(payloads, appended.first, at)
+
+    def commit(self, decision: Decision, *, epoch: int | None = None) -> list[Event]:
+        """Append a decision as one batch if it still stands on what came after its snapshot.
+
+        Raises CommitConflict, and appends nothing, if it does not, and StaleEpoch if another worker
+        has taken over.
+        """
+        with self.lock:
+            at = self._moment()
+            appended = self.log.append(
+                [draft(payload, actor=SCHEDULER, cause=decision.cause) for payload in decision.payloads],
+                at=at,
+                epoch=epoch,
+                snapshot_position=decision.snapshot,
+                guard=lambda tail: all(
+                    stands(decision, CURRENT.event(stored.type, stored.line)) for stored in tail
+                ),
+            )
+            return self._fold_own(decision.payloads, appended.first, at)
+
+    def _request(
+        self,
+        admit: Callable[[Batch], Result],
+        *,
+        actor: str,
+        dry_run: bool,
+        idempotency_key: str | None = None,
+    ) -> Result:
+        with self.lock:
+            while True:
+                self.refresh()
+                batch = self.new_batch()
+                result = admit(batch)
+                if dry_run or not batch.payloads:
+                    return result
+                try:
+                    self.append(batch.payloads, actor=actor, idempotency_key=idempotency_key)
+                except PositionConflict:
+                    continue
+                return result
+
+    def _moment(self) -> int:
+        """The time of an append: time never goes back within a log."""
+        return max(self.clock.now(), self.state.at)
+
+    # Folding
+
+    def _read(self, after: int, until: int | None = None) -> Iterator[Event]:
+        return (CURRENT.event(stored.type, stored.line) for stored in self.log.read(after, until))
+
+    def _fold_own(self, payloads: Sequence[Payload], first: int, at: int) -> list[Event]:
+        """Fold events that this process has just appended, without reading them again."""
+        if first != self.state.position + 1:
+            return self.refresh()
+        events = [Event(first + index, at, payload) for index, payload in enumerate(payloads)]
+        self._move_on(events)
+        return events
+
+    def _move_on(self, events: Sequence[Event]) -> None:
+        if not events:
+            return
+        before = self.state.position
+        fold(self.state, events)
+        for listener in self._listeners:
+            listener(self.state, events)
+        if before // SNAPSHOT_EVERY != self.state.position // SNAPSHOT_EVERY:
+            self._take_snapshot()
+
+    def _take_snapshot(self) -> None:
+        position = self.state.position
+        stored = self.log.get(position)
+        if stored is not None:
+            self._snapshots.save(position, stored.hash, encode_state(self.state))
+
+    def _newest_state(self) -> State:
+        state = self._snapshot_at(self.log.head().position)
+        return fold(state, self._read(state.position))
+
+    def _snapshot_at(self, position: int) -> State:
+        """The State of the newest usable snapshot up to `position`; an empty one if there is none."""
+        found = self._snapshots.load(position)
+        self.notes.extend(found.notes)
+        if found.snapshot is None:
+            return State()
+        try:
+            return decode_state(found.snapshot.body)
+        except CorruptLog as error:
+            self.notes.append(f"a snapshot was not used: {error}")
+            return State()
+
+
+def _manifest_in(event: Event) -> dict[str, Any]:
+    payload = event.payload
+    if isinstance(payload, Added | Updated | PodAdded | PodUpdated) and payload.object is not UNSET:
+        manifest: dict[str, Any] = msgspec.json.decode(payload.object)
+        return manifest
+    raise CorruptLog(f"{type(payload).__name__} holds no manifest", position=event.position)

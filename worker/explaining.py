@@ -1,0 +1,140 @@
+"""`why`: finds in the log what an explanation needs beside the State, now or at any past position."""
+
+from itertools import takewhile
+
+from domain.admission.kinds import Kind, not_found
+from domain.envelope import decode_line
+from domain.errors import NotFound
+from domain.explain import attempt_at, explain, explain_deleted
+from domain.explaining.findings import Recorded
+from domain.explaining.question import Binding
+from domain.explanation import Explanation, Moment
+from domain.objects import Group, Pod
+from domain.state import State
+from domain.times import rfc3339_micro
+from store.chain import StoredEvent
+from store.tables import ATTEMPT
+from worker.cluster import Cluster
+from worker.history import attempt_in
+from worker.shown import Record, record_of
+
+
+def why(
+    cluster: Cluster, kind: Kind, key: str, *, position: int | None = None, now: int | None = None
+) -> Explanation:
+    """Why the object is placed, waits or is gone, as of `position` (None: the newest).
+
+    Lanes and backoffs are those of the moment `now` in microseconds; without it that of the last
+    event, or the present for the newest position. Raises NotFound if the log up to there has never
+    held such an object, Expired if it does not reach so far.
+    """
+    if position is not None:
+        state = cluster.state_at(position)
+        return _Past(cluster, state, state.at if now is None else now).why(kind, key)
+    with cluster.lock:
+        cluster.refresh()
+        return _Past(cluster, cluster.state, cluster.clock.now() if now is None else now).why(kind, key)
+
+
+class _Past:
+    """A State, the moment at which it is looked at, and the log up to there."""
+
+    def __init__(self, cluster: Cluster, state: State, now: int) -> None:
+        self.cluster = cluster
+        self.state = state
+        self.now = now
+
+    def why(self, kind: Kind, key: str) -> Explanation:
+        """The explanation of an object. Raises NotFound if there never was one."""
+        record = record_of(self.state, kind.name, key)
+        if record is None:
+            return self._deleted(kind, key)
+        bound = self._bound(record) if isinstance(record, Pod) else None
+        binding = None
+        if bound is not None and isinstance(record, Pod) and record.node is not None:
+            binding = Binding(bound.position, bound.at, record.node)
+        attempt = self.attempt(kind, record)
+        return explain(self.state, kind.name, key, now=self.now, attempt=attempt, binding=binding)
+
+    def attempt(self, kind: Kind, record: Record) -> Recorded | None:
+        """The attempt that refused an object last, or else the one that placed it."""
+        if not isinstance(record, Pod | Group):
+            return None
+        position = attempt_at(self.state, kind.name, record.key)
+        if position is None:
+            position = self._placed_by(record) if isinstance(record, Pod) else self._last_of(record)
+        if position is None:
+            return None
+        attempt = attempt_in(self.cluster.event(position))
+        if attempt.same_as is None:
+            return Recorded(position, attempt, position, attempt)
+        findings = attempt_in(self.cluster.event(attempt.same_as))
+        return Recorded(position, attempt, attempt.same_as, findings)
+
+    def _placed_by(self, pod: Pod) -> int | None:
+        """The attempt that bound `pod`: the first event of the batch."""
+        bound = self._bound(pod)
+        return None if bound is None else decode_line(bound.line).batch
+
+    def _bound(self, pod: Pod) -> StoredEvent | None:
+        """The binding of `pod`; None if it has no node or was created on it."""
+        return None if pod.node is None else self._newest("PodBound", f"Pod/{pod.key}", after=pod.arrival)
+
+    def _last_of(self, group: Group) -> int | None:
+        """The last attempt of a group of which nothing waits: the one that bound its newest Pod."""
+        if f"PodGroup/{group.key}" in self.state.queue.entities:
+            return None
+        placed = [pod for pod in self.state.pods.values() if pod.group == group.key and pod.node is not None]
+        if placed:
+            position = self._placed_by(max(placed, key=_placed_since))
+            if position is not None:
+                return position
+        found = self._newest(ATTEMPT, f"PodGroup/{group.key}", after=group.arrival)
+        return None if found is None else found.position
+
+    def _newest(self, event_type: str, subject: str, *, after: int = 0) -> StoredEvent | None:
+        """The newest event of a type among those that concern `subject`."""
+        concerning = self.cluster.log.history(
+            subject, after=after, until=self.state.position, newest_first=True
+        )
+        return next((stored for stored in concerning if stored.type == event_type), None)
+
+    def _deleted(self, kind: Kind, key: str) -> Explanation:
+        gone = self._newest(f"{kind.name}Deleted", f"{kind.name}/{key}")
+        if gone is None:
+            raise self._not_found(kind, key.rpartition("/")[2])
+        last = self._before(gone.position)
+        record = record_of(last.state, kind.name, key)
+        assert record is not None, "what is deleted was there before"
+        attempt = last.attempt(kind, record)
+        if attempt is not None and isinstance(record, Group):
+            last = self._before(self._end_of_batch(attempt.position) + 1)
+        told = last.why(kind, key)
+        return explain_deleted(
+            told.object,
+            at=Moment(position=self.state.position, time=rfc3339_micro(self.now)),
+            position=gone.position,
+            gone_us=gone.at,
+            before=told,
+            attempt=attempt,
+        )
+
+    def _before(self, position: int) -> "_Past":
+        """The past right before the event at `position`."""
+        state = self.cluster.state_at(position - 1)
+        return _Past(self.cluster, state, state.at)
+
+    def _end_of_batch(self, position: int) -> int:
+        """The last position of the batch that begins at `position`."""
+        rest = takewhile(
+            lambda stored: decode_line(stored.line).batch == position, self.cluster.log.read(position)
+        )
+        return position + sum(1 for _ in rest)
+
+    def _not_found(self, kind: Kind, name: str) -> NotFound:
+        text = f"{not_found(kind, name)}: the log has never held it, up to position {self.state.position}"
+        return NotFound(text, name=name, group=kind.group, kind=kind.plural)
+
+
+def _placed_since(pod: Pod) -> tuple[int, int]:
+    return (0 if pod.condition is None else pod.condition.since, pod.arrival)

@@ -1,0 +1,91 @@
+"""The simulated kubelet: what nodes do with the Pods that are bound to them.
+
+A bound Pod runs at once and ends when its run time is over. A deleted one ends, whether or not its
+node is still there: at once if it has the default grace period, for most programs end when they are
+told to; any other period was asked for on purpose and is used in full.
+"""
+
+import heapq
+from collections.abc import Iterable
+
+from domain.admission.pods import DEFAULT_GRACE_SECONDS
+from domain.events import BindingFailed, Event, PodAdded, PodBound, PodDeleted, PodEvicted, PodUpdated
+from domain.objects import Pod
+from domain.state import State
+from domain.times import SECOND, rfc3339
+from worker.batch import Batch
+
+ACTOR = "kubelet"
+
+
+class Kubelet:
+    """Knows which Pod has something to happen to it, and when. Follows a State by its events."""
+
+    def __init__(self, state: State) -> None:
+        self._agenda: list[tuple[int, str]] = []
+        for key in state.pods:
+            self._note(state, key)
+
+    def observe(self, state: State, events: Iterable[Event]) -> None:
+        """Take note of what `events` did to `state`."""
+        for event in events:
+            match event.payload:
+                case PodAdded() | PodUpdated() | PodDeleted() as changed:
+                    self._note(state, changed.key)
+                case PodBound() | PodEvicted() | BindingFailed() as changed:
+                    self._note(state, changed.pod)
+
+    def next_due(self, state: State) -> int | None:
+        """The moment of the next thing to happen, in microseconds; None if there is none."""
+        while self._agenda:
+            moment, key = self._agenda[0]
+            if _moment(state, key) == moment:
+                return moment
+            heapq.heappop(self._agenda)
+        return None
+
+    def act(self, state: State, batch: Batch, now: int) -> None:
+        """Put into `batch` what is due at `now`."""
+        acted: set[str] = set()
+        while (moment := self.next_due(state)) is not None and moment <= now:
+            _, key = heapq.heappop(self._agenda)
+            if key not in acted:
+                acted.add(key)
+                _act_on(state.pods[key], batch, moment)
+
+    def _note(self, state: State, key: str) -> None:
+        moment = _moment(state, key)
+        if moment is not None:
+            heapq.heappush(self._agenda, (moment, key))
+
+
+def _moment(state: State, key: str) -> int | None:
+    """When something happens to a Pod by itself; None if nothing does."""
+    pod = state.pods.get(key)
+    if pod is None or pod.terminal or pod.node is None:
+        return None
+    if pod.deletion is not None:
+        grace = pod.deletion.grace
+        return pod.deletion.at + (0 if grace == DEFAULT_GRACE_SECONDS else grace * SECOND)
+    if pod.phase == "Pending":
+        return 0 if pod.node in state.node_records else None
+    if pod.run_us is not None and pod.started_us is not None:
+        return pod.started_us + pod.run_us
+    return None
+
+
+def _act_on(pod: Pod, batch: Batch, moment: int) -> None:
+    if pod.deletion is not None:
+        if pod.held_back:
+            batch.observe_pod(pod.key, _status(pod, "Failed", moment))
+        else:
+            batch.end_pod(pod.key)
+    elif pod.phase == "Pending":
+        batch.observe_pod(pod.key, _status(pod, "Running", batch.now))
+    else:
+        batch.observe_pod(pod.key, _status(pod, "Succeeded", moment))
+
+
+def _status(pod: Pod, phase: str, now: int) -> dict[str, str]:
+    started = now if pod.started_us is None else pod.started_us
+    return {"phase": phase, "startTime": rfc3339(started)}

@@ -1,0 +1,59 @@
+"""Moments as people name them: a position of the log, an RFC 3339 time, or an age such as `-2h`."""
+
+import re
+from typing import NamedTuple
+
+from domain.errors import Expired
+from domain.times import SECOND, parse_rfc3339
+from worker.cluster import Cluster
+
+FORMS = "a position (120), an RFC 3339 time (2026-01-01T00:00:00Z) or an age (-2h)"
+
+_AGE = re.compile(r"-(?P<count>\d+)(?P<unit>[smhd])")
+_UNITS = {"s": SECOND, "m": 60 * SECOND, "h": 3600 * SECOND, "d": 86_400 * SECOND}
+
+
+class Moment(NamedTuple):
+    """A position and the time it is looked at, in microseconds.
+
+    A named position is looked at when its event came, a named time when it says: with the same log
+    a backoff may be over at the one and not at the other.
+    """
+
+    position: int
+    now: int
+
+
+def moment_of(cluster: Cluster, text: str) -> Moment:
+    """The moment that `text` names. Raises ValueError if it names none, Expired for the future."""
+    if text.isascii() and text.isdecimal():
+        return Moment(int(text), _time_of(cluster, int(text)))
+    now = _time(cluster, text)
+    return Moment(cluster.log.position_at(now), now)
+
+
+def time_of(cluster: Cluster, text: str) -> int:
+    """The time of `moment_of`, in microseconds. Raises as it does."""
+    if text.isascii() and text.isdecimal():
+        return _time_of(cluster, int(text))
+    return _time(cluster, text)
+
+
+def _time_of(cluster: Cluster, position: int) -> int:
+    stored = cluster.log.get(position) if position else None
+    if stored is not None:
+        return stored.at
+    head = cluster.log.head()
+    if position > head.position:
+        raise Expired(f"position {position} is in the future: the log ends at {head.position}")
+    return 0
+
+
+def _time(cluster: Cluster, text: str) -> int:
+    age = _AGE.fullmatch(text)
+    if age is not None:
+        return cluster.clock.now() - int(age["count"]) * _UNITS[age["unit"]]
+    try:
+        return parse_rfc3339(text)
+    except ValueError as error:
+        raise ValueError(f"must be {FORMS}") from error

@@ -1,0 +1,207 @@
+"""Replay: fold a log from nothing, check its chain, and decide again at every attempt.
+
+Deciding is deterministic, so the batch of each attempt must come out byte for byte from the State
+of its snapshot and the time it records. The first difference is reported, both sides of it.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from domain.envelope import GENESIS, chain, decode_line
+from domain.errors import CorruptLog
+from domain.events import Fact, GroupAttempted
+from domain.reducer import fold
+from domain.scheduling.cycle import decide
+from domain.state import State
+from domain.upcast import CURRENT
+from domain.version import SCHEDULER
+from store.archive import open_archive, read_archive
+from store.chain import StoredEvent
+from store.log import EventLog
+
+Progress = Callable[[int], None]
+"""Told the position that has been reached, now and then."""
+
+_PROGRESS_EVERY = 1000
+_encode = msgspec.json.Encoder().encode
+
+
+class Source(Protocol):
+    """A log that can be read from its beginning more than once."""
+
+    def events(self) -> Iterator[StoredEvent]:
+        """All events, oldest first."""
+        ...
+
+    def attempts(self) -> Iterator[StoredEvent]:
+        """The GroupAttempted events, oldest first."""
+        ...
+
+
+class StoredLog:
+    """The log of a stream in a store."""
+
+    def __init__(self, log: EventLog) -> None:
+        self._log = log
+
+    def events(self) -> Iterator[StoredEvent]:
+        """All events, oldest first."""
+        return self._log.read()
+
+    def attempts(self) -> Iterator[StoredEvent]:
+        """The GroupAttempted events, oldest first."""
+        return self._log.of_type(GroupAttempted.__name__)
+
+
+class ArchivedLog:
+    """A `ganger-log` file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def events(self) -> Iterator[StoredEvent]:
+        """All events, oldest first. Raises BadArchive where the file is damaged."""
+        with open_archive(self._path, "r") as source:
+            _, events = read_archive(source)
+            yield from events
+
+    def attempts(self) -> Iterator[StoredEvent]:
+        """The GroupAttempted events, oldest first."""
+        return (event for event in self.events() if event.type == GroupAttempted.__name__)
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """Where the log and the decision made again part, and both as JSON (None: nothing there).
+
+    `attempt` is the position of the attempt whose batch it is.
+    """
+
+    position: int
+    attempt: int
+    recorded: bytes | None
+    decided: bytes | None
+
+
+@dataclass(frozen=True)
+class ReplayResult:
+    """What a replay saw. `elsewhere` counts attempts of another scheduler version, which are
+    folded but not decided again; `divergence` is None if all others came out the same."""
+
+    events: int
+    attempts: int
+    elsewhere: int
+    head_hash: bytes
+    divergence: Divergence | None
+
+    @property
+    def same(self) -> bool:
+        return self.divergence is None
+
+
+def replay(source: Source, progress: Progress | None = None) -> ReplayResult:
+    """Fold `source` from nothing and decide again, up to the first divergence.
+
+    Raises CorruptLog with the position if the chain is broken or an event cannot have happened.
+    """
+    return _Replay(source).run(progress)
+
+
+class _Replay:
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._state = State()
+        self._hash = GENESIS
+        self._attempts = 0
+        self._elsewhere = 0
+        self._attempt = 0
+        self._expected: deque[bytes] = deque()
+        self._batch: int | None = None
+        self._decided_early: dict[int, deque[bytes]] = {}
+
+    def run(self, progress: Progress | None) -> ReplayResult:
+        early = self._snapshots_before_others_wrote()
+        divergence = None
+        for stored in self._source.events():
+            for attempt in early.pop(self._state.position, ()):
+                self._decided_early[attempt.position] = self._decide(attempt.payload)
+            self._check_chain(stored)
+            divergence = self._compare(stored)
+            if divergence is not None:
+                break
+            fold(self._state, (CURRENT.event(stored.type, stored.line),))
+            if progress is not None and stored.position % _PROGRESS_EVERY == 0:
+                progress(stored.position)
+        else:
+            divergence = self._leftover()
+        if progress is not None:
+            progress(self._state.position)
+        return ReplayResult(self._state.position, self._attempts, self._elsewhere, self._hash, divergence)
+
+    def _snapshots_before_others_wrote(self) -> dict[int, list["_Attempt"]]:
+        """The attempts that were committed after events they had not seen, by their snapshot."""
+        early: dict[int, list[_Attempt]] = {}
+        for stored in self._source.attempts():
+            attempt = _attempt_in(stored)
+            if attempt.payload.snapshot != stored.position - 1:
+                early.setdefault(attempt.payload.snapshot, []).append(attempt)
+        return early
+
+    def _check_chain(self, stored: StoredEvent) -> None:
+        self._hash = chain(self._hash, stored.line)
+        if self._hash != stored.hash:
+            raise CorruptLog(
+                "its hash does not follow from its line and the one before", position=stored.position
+            )
+
+    def _compare(self, stored: StoredEvent) -> Divergence | None:
+        envelope = decode_line(stored.line)
+        if stored.type == GroupAttempted.__name__:
+            left = self._leftover()
+            if left is not None:
+                return left
+            attempt = _attempt_in(stored)
+            self._batch, self._attempt = None, stored.position
+            if attempt.payload.scheduler != SCHEDULER:
+                self._elsewhere += 1
+                return None
+            self._attempts += 1
+            self._batch = envelope.batch
+            decided = self._decided_early.pop(stored.position, None)
+            self._expected = self._decide(attempt.payload) if decided is None else decided
+        elif envelope.batch != self._batch:
+            return self._leftover()
+        recorded = bytes(envelope.payload)
+        decided_bytes = self._expected.popleft() if self._expected else None
+        if recorded != decided_bytes:
+            return Divergence(stored.position, self._attempt, recorded, decided_bytes)
+        return None
+
+    def _leftover(self) -> Divergence | None:
+        """What was decided again beyond the end of the recorded batch."""
+        self._batch = None
+        if not self._expected:
+            return None
+        return Divergence(self._state.position + 1, self._attempt, None, self._expected.popleft())
+
+    def _decide(self, attempt: GroupAttempted) -> deque[bytes]:
+        decision = decide(self._state, attempt.at)
+        payloads: tuple[Fact, ...] = () if decision is None else decision.payloads
+        return deque(_encode(payload) for payload in payloads)
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    position: int
+    payload: GroupAttempted
+
+
+def _attempt_in(stored: StoredEvent) -> _Attempt:
+    payload = CURRENT.event(stored.type, stored.line).payload
+    assert isinstance(payload, GroupAttempted)
+    return _Attempt(stored.position, payload)

@@ -1,0 +1,96 @@
+"""Objects as Kubernetes shows them: the manifest from the log, with what the fold knows on top."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from domain.events import Deletion
+from domain.objects import Condition, Group, Kept, NodeRecord, Pod
+from domain.state import State
+from domain.times import rfc3339
+
+Record = Pod | Group | NodeRecord | Kept
+
+
+def record_of(state: State, kind: str, key: str) -> Record | None:
+    """What the State remembers of an object; None if there is no such object."""
+    match kind:
+        case "Pod":
+            return state.pods.get(key)
+        case "PodGroup":
+            return state.groups.get(key)
+        case "Node":
+            return state.node_records.get(key)
+        case _:
+            return state.kept.get(kind, {}).get(key)
+
+
+def records_of(state: State, kind: str) -> Mapping[str, Record]:
+    """All objects of a kind, by key, oldest first."""
+    match kind:
+        case "Pod":
+            return state.pods
+        case "PodGroup":
+            return state.groups
+        case "Node":
+            return state.node_records
+        case _:
+            return state.kept.get(kind, {})
+
+
+def as_stored(record: Record, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The object as admission sees it: with the node and the deletion that came after it."""
+    metadata = dict(manifest["metadata"])
+    shown = {**manifest, "metadata": metadata}
+    deletion = None if isinstance(record, NodeRecord) else record.deletion
+    if deletion is not None:
+        metadata.update(_deletion(deletion))
+    if isinstance(record, Pod):
+        spec = {key: value for key, value in manifest["spec"].items() if key != "nodeName"}
+        if record.node is not None:
+            spec["nodeName"] = record.node
+        shown["spec"] = spec
+        shown["status"] = {**manifest.get("status", {}), "phase": record.phase}
+        if record.started_us is not None:
+            shown["status"]["startTime"] = rfc3339(record.started_us)
+    return shown
+
+
+def as_shown(record: Record, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The object as a user reads it: conditions, nominated node and resourceVersion included."""
+    shown = as_stored(record, manifest)
+    shown["metadata"]["resourceVersion"] = str(record.revision)
+    if isinstance(record, Pod):
+        status = shown["status"]
+        status.pop("nominatedNodeName", None)
+        if record.nominated is not None:
+            status["nominatedNodeName"] = record.nominated
+        others = [each for each in status.get("conditions", ()) if each.get("type") != "PodScheduled"]
+        if record.condition is not None:
+            tried = record.condition.status == "False" and record.condition.reason != "SchedulingGated"
+            generation = record.generation if tried else 0
+            status["conditions"] = [*others, _condition("PodScheduled", record.condition, generation)]
+    elif isinstance(record, Group) and record.condition is not None:
+        shown["status"] = {"conditions": [_condition("PodGroupInitiallyScheduled", record.condition, 0)]}
+    return shown
+
+
+def _condition(kind: str, condition: Condition, generation: int) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "type": kind,
+        "status": condition.status,
+        "lastTransitionTime": rfc3339(condition.since),
+    }
+    if condition.reason:
+        shown["reason"] = condition.reason
+    if condition.message:
+        shown["message"] = condition.message
+    if generation:
+        shown["observedGeneration"] = generation
+    return shown
+
+
+def _deletion(deletion: Deletion) -> dict[str, Any]:
+    return {
+        "deletionTimestamp": rfc3339(deletion.at + deletion.grace * 1_000_000),
+        "deletionGracePeriodSeconds": deletion.grace,
+    }
