@@ -1,0 +1,1 @@
+"""The tables of every version of the store, as Alembic makes them."""

@@ -1,0 +1,1 @@
+"""Where the book is kept: event log, hash chain, snapshots, leases, archive, over SQL."""
