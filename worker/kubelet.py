@@ -9,7 +9,16 @@ import heapq
 from collections.abc import Iterable
 
 from domain.admission.pods import DEFAULT_GRACE_SECONDS
-from domain.events import BindingFailed, Event, PodAdded, PodBound, PodDeleted, PodEvicted, PodUpdated
+from domain.events import (
+    BindingFailed,
+    Event,
+    NodeAdded,
+    PodAdded,
+    PodBound,
+    PodDeleted,
+    PodEvicted,
+    PodUpdated,
+)
 from domain.objects import Pod
 from domain.state import State
 from domain.times import SECOND, rfc3339
@@ -23,6 +32,8 @@ class Kubelet:
 
     def __init__(self, state: State) -> None:
         self._agenda: list[tuple[int, str]] = []
+        self._stranded: dict[str, list[str]] = {}
+        """Pods, by the node that is not there to start them."""
         for key in state.pods:
             self._note(state, key)
 
@@ -34,14 +45,20 @@ class Kubelet:
                     self._note(state, changed.key)
                 case PodBound() | PodEvicted() | BindingFailed() as changed:
                     self._note(state, changed.pod)
+                case NodeAdded() as added:
+                    for key in self._stranded.pop(added.key, ()):
+                        self._note(state, key)
 
     def next_due(self, state: State) -> int | None:
         """The moment of the next thing to happen, in microseconds; None if there is none."""
         while self._agenda:
             moment, key = self._agenda[0]
-            if _moment(state, key) == moment:
+            due = _moment(state, key)
+            if due == moment:
                 return moment
             heapq.heappop(self._agenda)
+            if due is None:
+                self._strand(state, key)
         return None
 
     def act(self, state: State, batch: Batch, now: int) -> None:
@@ -57,6 +74,14 @@ class Kubelet:
         moment = _moment(state, key)
         if moment is not None:
             heapq.heappush(self._agenda, (moment, key))
+        else:
+            self._strand(state, key)
+
+    def _strand(self, state: State, key: str) -> None:
+        """Remember a Pod that is to start as soon as its node comes (back)."""
+        pod = state.pods.get(key)
+        if pod is not None and pod.phase == "Pending" and pod.node is not None:
+            self._stranded.setdefault(pod.node, []).append(key)
 
 
 def _moment(state: State, key: str) -> int | None:

@@ -14,7 +14,7 @@ import msgspec
 
 from domain.envelope import GENESIS, chain, decode_line
 from domain.errors import CorruptLog
-from domain.events import Fact, GroupAttempted
+from domain.events import Fact, GroupAttempted, PodBound, PodEvicted, PodNominated
 from domain.reducer import fold
 from domain.scheduling.cycle import decide
 from domain.state import State
@@ -28,6 +28,8 @@ Progress = Callable[[int], None]
 """Told the position that has been reached, now and then."""
 
 _PROGRESS_EVERY = 1000
+_DECIDED = frozenset(payload.__name__ for payload in (PodBound, PodNominated, PodEvicted))
+"""Types of events that come after an attempt, in its batch, and never without one."""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -122,6 +124,9 @@ class _Replay:
         self._attempt = 0
         self._expected: deque[bytes] = deque()
         self._batch: int | None = None
+        """The batch that is compared now."""
+        self._elsewhere_batch: int | None = None
+        """The batch of the last attempt of another scheduler version."""
         self._decided_early: dict[int, deque[bytes]] = {}
 
     def run(self, progress: Progress | None) -> ReplayResult:
@@ -169,12 +174,15 @@ class _Replay:
             self._batch, self._attempt = None, stored.position
             if attempt.payload.scheduler != SCHEDULER:
                 self._elsewhere += 1
+                self._elsewhere_batch = envelope.batch
                 return None
             self._attempts += 1
             self._batch = envelope.batch
             decided = self._decided_early.pop(stored.position, None)
             self._expected = self._decide(attempt.payload) if decided is None else decided
         elif envelope.batch != self._batch:
+            if stored.type in _DECIDED and envelope.batch != self._elsewhere_batch:
+                return Divergence(stored.position, stored.position, bytes(envelope.payload), None)
             return self._leftover()
         recorded = bytes(envelope.payload)
         decided_bytes = self._expected.popleft() if self._expected else None

@@ -1,0 +1,202 @@
+"""The columns of `ganger get`, by kind: those that kubectl prints, and those that gangs need."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from cli.ages import age
+from cli.objects import Facts, Shown, conditions, key_of
+from domain.amounts import quantity_of
+from domain.resources import CPU, MEMORY, PODS, amounts_of
+
+
+class Column(NamedTuple):
+    """A column: what an object has in it, empty where it has nothing; `wide`: with `-o wide` only."""
+
+    header: str
+    cell: Callable[[Shown, Facts], str]
+    wide: bool = False
+
+
+def columns_for(kind: str, objects: Sequence[Shown], *, wide: bool, namespaces: bool) -> list[Column]:
+    """The columns of a table of `objects`; with `namespaces` it begins with that of each."""
+    columns = [Column("NAMESPACE", _of_metadata("namespace"))] if namespaces else []
+    columns += _node_columns(objects) if kind == "Node" else _COLUMNS[kind]
+    return [column for column in columns if wide or not column.wide]
+
+
+def table(columns: Sequence[Column], objects: Sequence[Shown], facts: Facts) -> list[list[str]]:
+    """The cells of `objects`, a row each."""
+    return [[column.cell(shown, facts) for column in columns] for shown in objects]
+
+
+def pod_status(shown: Shown) -> str:
+    """The word that kubectl has for how a Pod is."""
+    if "deletionTimestamp" in shown["metadata"]:
+        return "Terminating"
+    phase: str = (shown.get("status") or {}).get("phase") or "Pending"
+    reason = conditions(shown).get("PodScheduled", {}).get("reason")
+    return "SchedulingGated" if phase == "Pending" and reason == "SchedulingGated" else phase
+
+
+def node_status(shown: Shown) -> str:
+    """`Ready` unless the Node says otherwise, and whether it is cordoned."""
+    ready = conditions(shown).get("Ready", {}).get("status", "True") == "True"
+    cordoned = bool(_spec(shown).get("unschedulable"))
+    return ("Ready" if ready else "NotReady") + (",SchedulingDisabled" if cordoned else "")
+
+
+def policy_of(shown: Shown) -> tuple[str, str]:
+    """The scheduling policy of a group, and how many members or groups it needs."""
+    policy = _spec(shown).get("schedulingPolicy") or {}
+    if "gang" not in policy:
+        return "Basic", ""
+    gang = policy["gang"] or {}
+    return "Gang", str(gang.get("minCount", gang.get("minGroupCount", "")))
+
+
+def group_of(shown: Shown) -> str:
+    """The name of the PodGroup that a Pod joins; empty if it joins none."""
+    name: str = (shown["spec"].get("schedulingGroup") or {}).get("podGroupName") or ""
+    return name
+
+
+def allocatable_of(shown: Shown) -> dict[str, int]:
+    """What a Node can give away, by resource in base units."""
+    return amounts_of((shown.get("status") or {}).get("allocatable") or {})
+
+
+def devices_of(nodes: Sequence[Shown]) -> list[str]:
+    """The extended resources that some of `nodes` have, such as `nvidia.com/gpu`, sorted."""
+    return sorted({resource for node in nodes for resource in allocatable_of(node) if "/" in resource})
+
+
+def _spec(shown: Shown) -> Mapping[str, Any]:
+    return shown.get("spec") or {}
+
+
+def _of_metadata(field: str) -> Callable[[Shown, Facts], str]:
+    return lambda shown, _: shown["metadata"].get(field) or ""
+
+
+def _of_spec(field: str) -> Callable[[Shown, Facts], str]:
+    return lambda shown, _: _text(_spec(shown).get(field))
+
+
+def _of_status(field: str) -> Callable[[Shown, Facts], str]:
+    return lambda shown, _: _text((shown.get("status") or {}).get(field))
+
+
+def _of_object(field: str) -> Callable[[Shown, Facts], str]:
+    return lambda shown, _: _text(shown.get(field))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else str(value)
+
+
+def _use_of(resource: str) -> Callable[[Shown, Facts], str]:
+    def cell(node: Shown, facts: Facts) -> str:
+        allocatable = allocatable_of(node)
+        if resource not in allocatable:
+            return ""
+        used = facts.used(node["metadata"]["name"]).get(resource, 0)
+        return f"{quantity_of(resource, used)}/{quantity_of(resource, allocatable[resource])}"
+
+    return cell
+
+
+def _node_columns(nodes: Sequence[Shown]) -> list[Column]:
+    devices = devices_of(nodes)
+    short = [device.rpartition("/")[2] for device in devices]
+    headers = [
+        name if short.count(name) == 1 else device for name, device in zip(short, devices, strict=True)
+    ]
+    return [
+        _NAME,
+        Column("STATUS", lambda shown, _: node_status(shown)),
+        Column("PODS", _use_of(PODS)),
+        Column("CPU", _use_of(CPU)),
+        Column("MEMORY", _use_of(MEMORY)),
+        *(Column(header.upper(), _use_of(device)) for header, device in zip(headers, devices, strict=True)),
+        _AGE,
+        Column("TAINTS", lambda shown, _: ",".join(map(taint_text, _spec(shown).get("taints") or ())), True),
+    ]
+
+
+def taint_text(taint: Mapping[str, Any]) -> str:
+    """A taint as kubectl writes it: `key=value:NoSchedule`."""
+    value = f"={taint['value']}" if taint.get("value") else ""
+    return f"{taint['key']}{value}:{taint['effect']}"
+
+
+def _group_column(header: str, field: str) -> Column:
+    return Column(header, lambda shown, facts: str(getattr(facts.group(key_of(shown)), field)))
+
+
+_NAME = Column("NAME", _of_metadata("name"))
+_AGE = Column("AGE", lambda shown, facts: age(shown["metadata"].get("creationTimestamp"), facts.now))
+_POLICY = Column("POLICY", lambda shown, _: policy_of(shown)[0])
+_MIN = Column("MIN", lambda shown, _: policy_of(shown)[1])
+_PARENT = Column("PARENT", _of_spec("parentCompositePodGroupName"), True)
+
+_COLUMNS: Mapping[str, Sequence[Column]] = {
+    "Pod": (
+        _NAME,
+        Column("STATUS", lambda shown, _: pod_status(shown)),
+        Column("GROUP", lambda shown, _: group_of(shown)),
+        Column("NODE", _of_spec("nodeName")),
+        _AGE,
+        Column("REASON", lambda shown, _: conditions(shown).get("PodScheduled", {}).get("reason", ""), True),
+        Column("NOMINATED NODE", _of_status("nominatedNodeName"), True),
+        Column("PRIORITY", _of_spec("priority"), True),
+    ),
+    "PodGroup": (
+        _NAME,
+        _POLICY,
+        _MIN,
+        _group_column("CREATED", "created"),
+        _group_column("BOUND", "bound"),
+        _group_column("STATUS", "status"),
+        _group_column("LANE", "lane"),
+        _AGE,
+        Column("PRIORITY", _of_spec("priority"), True),
+        _PARENT,
+    ),
+    "CompositePodGroup": (
+        _NAME,
+        _POLICY,
+        _MIN,
+        _AGE,
+        Column("PRIORITY", _of_spec("priority"), True),
+        _PARENT,
+    ),
+    "Workload": (
+        _NAME,
+        Column("TEMPLATES", lambda shown, _: str(len(shown["spec"].get("podGroupTemplates") or ()))),
+        _AGE,
+    ),
+    "PriorityClass": (
+        _NAME,
+        Column("VALUE", _of_object("value")),
+        Column("GLOBAL-DEFAULT", lambda shown, _: _text(bool(shown.get("globalDefault")))),
+        _AGE,
+        Column("PREEMPTIONPOLICY", lambda shown, _: shown.get("preemptionPolicy") or "PreemptLowerPriority"),
+    ),
+    "PodDisruptionBudget": (
+        _NAME,
+        Column("MIN AVAILABLE", lambda shown, _: _text(shown["spec"].get("minAvailable")) or "N/A"),
+        Column("MAX UNAVAILABLE", lambda shown, _: _text(shown["spec"].get("maxUnavailable")) or "N/A"),
+        Column(
+            "ALLOWED DISRUPTIONS",
+            lambda shown, _: _text(shown.get("status", {}).get("disruptionsAllowed")) or "0",
+        ),
+        _AGE,
+    ),
+    "Namespace": (
+        _NAME,
+        Column("STATUS", lambda shown, _: (shown.get("status") or {}).get("phase") or "Active"),
+        _AGE,
+    ),
+}

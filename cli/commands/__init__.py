@@ -1,0 +1,1 @@
+"""The subcommands of `ganger`: `command` of the module that has its name."""

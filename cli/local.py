@@ -1,0 +1,70 @@
+"""Objects of a cluster that this process has opened."""
+
+from collections.abc import Iterator, Mapping
+
+from cli.objects import GroupFacts, Shown
+from domain.admission.kinds import POD_GROUP, Kind, not_found
+from domain.explain import explain
+from domain.queue import Entity
+from domain.state import State
+from worker.cluster import Cluster
+from worker.history import Entry, history
+from worker.moments import Moment
+
+
+class LocalObjects:
+    """The objects of `cluster`, now or as of `moment`."""
+
+    def __init__(self, cluster: Cluster, moment: Moment | None = None) -> None:
+        self._cluster = cluster
+        self._state = cluster.state if moment is None else cluster.state_at(moment.position)
+        self._until = None if moment is None else moment.now
+        now = cluster.clock.now() if moment is None else moment.now
+        self.facts = StateFacts(self._state, max(now, self._state.at))
+
+    def one(self, kind: Kind, namespace: str, name: str) -> Shown:
+        """The object of this name. Raises NotFound."""
+        shown = self._cluster.shown(kind, kind.key_of(namespace, name), self._state)
+        if shown is None:
+            raise not_found(kind, name)
+        return shown
+
+    def all(self, kind: Kind, namespace: str | None) -> list[Shown]:
+        """The objects of a kind, of one namespace or all, sorted by namespace and name."""
+        wanted = namespace if kind.namespaced else None
+        return self._cluster.shown_all(kind, namespace=wanted, state=self._state)
+
+    def history(self, kind: Kind, namespace: str, name: str) -> Iterator[Entry]:
+        """What concerns an object, in the order of the log."""
+        return history(self._cluster, kind, kind.key_of(namespace, name), until=self._until)
+
+
+class StateFacts:
+    """What the State says beside the objects, at `now` (microseconds)."""
+
+    def __init__(self, state: State, now: int) -> None:
+        self.now = now
+        self._state = state
+        self._groups: dict[str, GroupFacts] = {}
+
+    def group(self, key: str) -> GroupFacts:
+        """How the PodGroup `namespace/name` stands."""
+        if key not in self._groups:
+            self._groups[key] = self._look_at(key)
+        return self._groups[key]
+
+    def used(self, node: str) -> Mapping[str, int]:
+        """What the Pods on a node request, by resource in base units, with `pods`."""
+        return self._state.nodes.used(node)
+
+    def _look_at(self, key: str) -> GroupFacts:
+        members = self._state.members_of(key)
+        return GroupFacts(
+            created=members.created,
+            bound=len(members.bound),
+            status=str(explain(self._state, POD_GROUP.name, key, now=self.now).verdict),
+            lane=self._lane(self._state.queue.entities.get(f"PodGroup/{key}")),
+        )
+
+    def _lane(self, entity: Entity | None) -> str:
+        return "" if entity is None else str(self._state.queue.lane(entity, self.now))

@@ -1,0 +1,85 @@
+"""The objects of a cluster as commands see them, whoever keeps them: this process or a server."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from domain.admission.kinds import Kind
+
+if TYPE_CHECKING:
+    from worker.history import Entry
+
+Shown = dict[str, Any]
+"""An object as Kubernetes shows it."""
+
+
+@dataclass(frozen=True)
+class GroupFacts:
+    """How a PodGroup stands: Pods that count toward minCount, those on nodes, verdict and lane."""
+
+    created: int
+    bound: int
+    status: str
+    lane: str
+
+
+class Facts(Protocol):
+    """What tables say beside the objects themselves. `now` is in microseconds."""
+
+    now: int
+
+    def group(self, key: str) -> GroupFacts:
+        """How the PodGroup `namespace/name` stands."""
+        ...
+
+    def used(self, node: str) -> Mapping[str, int]:
+        """What the Pods on a node request, by resource in base units, with `pods`."""
+        ...
+
+
+class Objects(Protocol):
+    """Reading objects, now or as of a moment."""
+
+    @property
+    def facts(self) -> Facts:
+        """What tables say beside the objects."""
+        ...
+
+    def one(self, kind: Kind, namespace: str, name: str) -> Shown:
+        """The object of this name. Raises NotFound or what a server says."""
+        ...
+
+    def all(self, kind: Kind, namespace: str | None) -> list[Shown]:
+        """The objects of a kind, of one namespace or all, sorted by namespace and name."""
+        ...
+
+    def history(self, kind: Kind, namespace: str, name: str) -> "Iterable[Entry]":
+        """What concerns an object, in the order of the log."""
+        ...
+
+
+@dataclass(frozen=True)
+class Change:
+    """What became of one object of a request: `created`, `configured`, `unchanged`, `deleted`, …"""
+
+    kind: Kind
+    name: str
+    change: str
+    warnings: Sequence[str] = ()
+
+
+def conditions(shown: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The conditions of an object by type."""
+    found = (shown.get("status") or {}).get("conditions") or ()
+    return {condition["type"]: condition for condition in found}
+
+
+def labels_of(shown: Mapping[str, Any]) -> Mapping[str, str]:
+    """The labels of an object."""
+    return shown["metadata"].get("labels") or {}
+
+
+def key_of(shown: Mapping[str, Any]) -> str:
+    """`namespace/name`, or `name` where there is no namespace."""
+    metadata = shown["metadata"]
+    return f"{metadata['namespace']}/{metadata['name']}" if metadata.get("namespace") else metadata["name"]

@@ -1,0 +1,144 @@
+"""Objects of a cluster that a running `ganger serve` has, through Kubernetes' own paths."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from cli.client import Client, path_of
+from cli.errors import FromServer
+from cli.objects import Change, GroupFacts, Shown, key_of
+from cli.settings import DEFAULT_NAMESPACE
+from domain.admission.kinds import NODE, POD_GROUP, Kind, kind_of
+from domain.quantities import milli, whole
+from domain.resources import CPU
+from domain.times import parse_rfc3339
+from worker.clocks import SystemClock
+from worker.history import Entry
+
+_DECIDED = ("PodScheduled", "PodGroupInitiallyScheduled")
+"""Conditions that say what ganger decided."""
+
+
+class RemoteObjects:
+    """The objects of a cluster on a server, now or as of the moment that `at` names."""
+
+    def __init__(self, url: str, cluster: str, at: str | None = None) -> None:
+        self._client = Client(url, cluster)
+        self._at = at
+        self.facts = RemoteFacts(self._client, at)
+
+    def one(self, kind: Kind, namespace: str, name: str) -> Shown:
+        """The object of this name. Raises FromServer."""
+        return self._client.read(path_of(kind, namespace, name), dict, at=self._at)
+
+    def all(self, kind: Kind, namespace: str | None) -> list[Shown]:
+        """The objects of a kind, of one namespace or all, sorted by namespace and name."""
+        listed = self._client.read(path_of(kind, namespace or ""), dict, at=self._at)
+        named = {"apiVersion": kind.api_version, "kind": kind.name}
+        return sorted(({**named, **item} for item in listed["items"]), key=key_of)
+
+    def history(self, kind: Kind, namespace: str, name: str) -> Iterator[Entry]:
+        """What concerns an object, in the order of the log. Raises FromServer."""
+        return self._client.history(kind, namespace, name, until=self._at)
+
+    def apply(self, manifest: Mapping[str, Any], *, namespace: str | None, dry_run: bool) -> Change:
+        """Create the object or replace it by the whole manifest.
+
+        Raises FromServer, and BadRequest for a kind that ganger does not know.
+        """
+        kind = kind_of(manifest)
+        given = manifest.get("metadata")
+        metadata = given if isinstance(given, dict) else {}
+        place = str(namespace or metadata.get("namespace") or DEFAULT_NAMESPACE)
+        all_of_them = path_of(kind, place, api_version=manifest["apiVersion"])
+        name = str(metadata.get("name") or "")
+        path = path_of(kind, place, name, manifest["apiVersion"])
+        before = self._find(path) if name else None
+        answer = self._client.request(
+            "POST" if before is None else "PUT",
+            all_of_them if before is None else path,
+            {"dryRun": "All" if dry_run else None},
+            msgspec.json.encode(manifest),
+        )
+        after = json.loads(answer)
+        same = before is not None and _substance(after) == _substance(before)
+        change = "created" if before is None else "unchanged" if same else "configured"
+        return Change(kind, after["metadata"]["name"], change, self._client.take_warnings())
+
+    def delete(
+        self,
+        targets: Iterable[tuple[Kind, str, str]],
+        *,
+        grace: int | None,
+        ignore_not_found: bool,
+        dry_run: bool,
+    ) -> list[Change]:
+        """Delete objects, given as kind, namespace and name, one after the other. Raises FromServer."""
+        changes = []
+        for kind, namespace, name in targets:
+            try:
+                query = {
+                    "gracePeriodSeconds": None if grace is None else str(grace),
+                    "dryRun": "All" if dry_run else None,
+                }
+                answer = json.loads(self._client.request("DELETE", path_of(kind, namespace, name), query))
+            except FromServer as refusal:
+                if ignore_not_found and refusal.reason == "NotFound":
+                    continue
+                raise
+            gone = answer.get("kind") == "Status"
+            changes.append(Change(kind, name, "deleted" if gone else "terminating"))
+        return changes
+
+    def _find(self, path: str) -> Shown | None:
+        try:
+            return self._client.read(path, dict)
+        except FromServer as refusal:
+            if refusal.reason == "NotFound":
+                return None
+            raise
+
+
+class RemoteFacts:
+    """What tables say beside the objects, taken from the server's explanations."""
+
+    def __init__(self, client: Client, at: str | None) -> None:
+        line = None if at is None else client.queue(at=at)
+        self.now = SystemClock().now() if line is None else parse_rfc3339(line.time)
+        self._client = client
+        self._at = at
+        self._groups: dict[str, GroupFacts] = {}
+        self._nodes: dict[str, Mapping[str, int]] = {}
+
+    def group(self, key: str) -> GroupFacts:
+        """How the PodGroup `namespace/name` stands."""
+        if key not in self._groups:
+            namespace, _, name = key.partition("/")
+            told = self._client.why(POD_GROUP, namespace, name, at=self._at)
+            self._groups[key] = GroupFacts(
+                created=told.quorum.created if told.quorum else 0,
+                bound=told.quorum.scheduled if told.quorum else 0,
+                status=str(told.verdict),
+                lane=told.lane or "",
+            )
+        return self._groups[key]
+
+    def used(self, node: str) -> Mapping[str, int]:
+        """What the Pods on a node request, by resource in base units, with `pods`."""
+        if node not in self._nodes:
+            told = self._client.why(NODE, "", node, at=self._at)
+            self._nodes[node] = {
+                each.name: (milli if each.name == CPU else whole)(each.used) for each in told.capacity
+            }
+        return self._nodes[node]
+
+
+def _substance(shown: Shown) -> Shown:
+    """`shown` without what ganger adds to it by itself, which the answer to a dry run has not."""
+    metadata = {name: value for name, value in shown["metadata"].items() if name != "resourceVersion"}
+    status = dict(shown.get("status") or {})
+    status.pop("nominatedNodeName", None)
+    found = [each for each in status.pop("conditions", None) or () if each["type"] not in _DECIDED]
+    return {**shown, "metadata": metadata, "status": {**status, "conditions": found}}

@@ -1,0 +1,201 @@
+"""An explanation as text: the verdict first, then Kubernetes' own words, then the numbers."""
+
+from rich.text import Text
+
+from cli.console import STYLES
+from cli.text.lines import FAINT, LABEL, SHORT, Cell, Page, listed
+from domain.explanation import (
+    Attempt,
+    Brief,
+    Explanation,
+    Fate,
+    Figures,
+    Line,
+    Quorum,
+    Reason,
+    Shape,
+    at_level,
+)
+from domain.quantities import parse_quantity
+
+_MOST_NODES = 10
+
+
+def render_why(explanation: Explanation, *, level: int = 1) -> Text:
+    """`explanation` as people read it, as much of it as `level` tells."""
+    return _page(at_level(explanation, level)).text()
+
+
+def _page(told: Brief, *, past: bool = False, indent: int = 0) -> Page:
+    page = Page(indent)
+    verdict = told.verdict.value
+    at = f" at position {told.at.position}" if past else ""
+    page.line(
+        (told.object.title, LABEL), " was " if past else " is ", (verdict, STYLES.get(verdict, LABEL)), at
+    )
+    page.line("  ", told.summary or told.note)
+    if not isinstance(told, Explanation):
+        return page
+    page.gap()
+    _standing(page, told, past=past)
+    _refusal(page, told)
+    _places(page, told)
+    _capacity(page, told)
+    if told.before is not None:
+        page.gap()
+        page.add(_page(told.before, past=True, indent=indent + 2))
+    return page
+
+
+# Where it stands
+
+
+def _standing(page: Page, told: Explanation, *, past: bool) -> None:
+    if told.summary:
+        page.fact("Then" if past else "Now", told.note)
+    if told.quorum is not None:
+        page.fact("Missing", listed(told.quorum.missing))
+        page.fact("Quorum", _quorum(told.quorum))
+    subject = told.object.title.replace(" ", "/", 1)
+    if told.entity is not None and told.entity != subject:
+        page.fact("Waits with", told.entity.replace("/", " ", 1))
+    if told.line is not None:
+        _ahead(page, told.line)
+    page.fact("Woken by", _woken_by(told.woken_by))
+    if told.attempt is not None and told.before is None:
+        page.fact("Attempt", *_attempt(told.attempt))
+    if told.since is not None and told.verdict is not Fate.DELETED:
+        scheduled = told.object.kind in ("Pod", "PodGroup")
+        page.fact("Since" if scheduled else "Created", _time(told.since))
+
+
+def _quorum(quorum: Quorum) -> str:
+    needed = f"gang, minCount {quorum.min_count}" if quorum.policy == "gang" else "basic, 1 is enough"
+    told = f"{needed}: {quorum.created} created, {quorum.scheduled} on nodes"
+    if quorum.placeable is None:
+        return told
+    return f"{told}, {quorum.placeable}{' more' if quorum.scheduled else ''} had a place"
+
+
+def _ahead(page: Page, line: Line) -> None:
+    if not line.ahead:
+        return
+    page.fact("Ahead", f"{line.place - 1} of the {line.length} that are due")
+    rows: list[list[Cell]] = [
+        [each.entity.replace("/", " ", 1), (each.because, FAINT)] for each in line.ahead
+    ]
+    page.columns(rows, align="<<", indent=4)
+    if line.place - 1 > len(rows):
+        page.line("    ", (f"and {line.place - 1 - len(rows)} more", FAINT))
+
+
+def _woken_by(events: tuple[str, ...]) -> str:
+    """What the types of `events` come down to."""
+    if events == ("PodGroupAdded",):
+        return "the creation of its PodGroup"
+    if events == ("PodAdded", "PodGroupUpdated"):
+        return "more members, or a lower minCount"
+    if "PodBound" in events:
+        return "any change of the nodes or the Pods on them, or of its own"
+    if "NodeAdded" in events:
+        return "a node that comes or changes, a Pod that leaves one, a change of its own"
+    return "a change of its own" if events else ""
+
+
+def _attempt(attempt: Attempt) -> tuple[Cell, ...]:
+    same = attempt.findings_position != attempt.position
+    found = f", found the same as at position {attempt.findings_position}" if same else ""
+    return (
+        f"{attempt.number} at position {attempt.position}, {_time(attempt.time)}",
+        (f" (decided on position {attempt.snapshot_position} by {attempt.scheduler}{found})", FAINT),
+    )
+
+
+def _time(moment: str) -> str:
+    """An RFC 3339 time without microseconds that say nothing."""
+    return moment.replace(".000000Z", "Z")
+
+
+# Why it was refused
+
+
+def _refusal(page: Page, told: Explanation) -> None:
+    if told.preemption is not None and told.preemption.outcome not in told.summary:
+        page.fact("Preemption", told.preemption.outcome)
+    if told.proof_by is not None:
+        page.fact("Proof", f"no placement exists: {told.proof_by}")
+    for shape in told.shapes:
+        page.gap()
+        _shape(page, shape, said=told.summary)
+    if told.fitted or told.untried:
+        page.gap()
+        page.fact("Had a place", _names(told.fitted))
+        page.fact("Not tried", _names(told.untried))
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return f"{len(names)}: {listed(names)}" if len(names) > 1 else listed(names)
+
+
+def _shape(page: Page, shape: Shape, *, said: str) -> None:
+    """The Pods of one shape; their message is left out if it was `said` before."""
+    if len(shape.pods) == 1:
+        page.line("  ", (f"{shape.pods[0]} fits nowhere", LABEL))
+    else:
+        page.line("  ", (f"{len(shape.pods)} Pods fit nowhere", LABEL), f": {listed(shape.pods)}")
+    if shape.message != said:
+        page.line("    ", shape.message)
+    if shape.nodes:
+        page.gap()
+        heads: list[Cell] = [(head, FAINT) for head in ("nodes", "reason", "filter", "such as")]
+        page.columns([heads, *map(_reason, shape.nodes)], align="><<<", indent=4)
+    if shape.resources:
+        page.gap()
+        heads = [(head, FAINT) for head in ("asked", "of", "free on best node", "free in cluster")]
+        scarce_first = sorted(shape.resources, key=lambda figures: not _is_scarce(figures))
+        page.columns([heads, *map(_figures, scarce_first)], align="><>>", indent=4)
+
+
+def _reason(reason: Reason) -> list[Cell]:
+    more = ", …" if reason.count > len(reason.examples) else ""
+    return [str(reason.count), reason.reason, reason.filter, (f"{', '.join(reason.examples)}{more}", FAINT)]
+
+
+def _figures(figures: Figures) -> list[Cell]:
+    best: Cell = figures.free_on_best_node
+    if _is_scarce(figures):
+        best = (figures.free_on_best_node, SHORT)
+    return [figures.asked, figures.name, best, figures.free_in_cluster]
+
+
+def _is_scarce(figures: Figures) -> bool:
+    """Whether no node has enough left of it for one Pod."""
+    return parse_quantity(figures.free_on_best_node) < parse_quantity(figures.asked)
+
+
+# Where it is
+
+
+def _places(page: Page, told: Explanation) -> None:
+    if told.object.kind == "Node":
+        for place in told.bound:
+            page.fact("Pods", _names(place.pods))
+    elif told.object.kind == "PodGroup" and told.bound:
+        page.gap()
+        page.line("  ", ("On nodes", LABEL))
+        shown = told.bound[:_MOST_NODES]
+        rows: list[list[Cell]] = [
+            [place.node, str(len(place.pods)), (listed(place.pods), FAINT)] for place in shown
+        ]
+        page.columns(rows, align="<><", indent=4)
+        if len(told.bound) > len(shown):
+            page.line("    ", (f"and {len(told.bound) - len(shown)} more nodes", FAINT))
+
+
+def _capacity(page: Page, told: Explanation) -> None:
+    if not told.capacity:
+        return
+    page.gap()
+    rows: list[list[Cell]] = [[(head, FAINT) for head in ("resource", "allocatable", "used", "free")]]
+    rows += [[each.name, each.allocatable, each.used, each.free] for each in told.capacity]
+    page.columns(rows, align="<>>>")
