@@ -48,7 +48,7 @@ def main() -> int:
             NOT_PLACED,
             ("why", kind, name, "--at", at_first),
         ),
-        ("What became of it?", HELD, ("history", kind, name, "--limit", "12")),
+        ("What became of it?", HELD, ("history", kind, name, "--since", at_first, "--limit", "10")),
         ("Is the book unbroken?", HELD, ("log", "verify")),
         ("Does every decision come out the same once more?", HELD, ("replay",)),
     )
@@ -73,7 +73,7 @@ def _simulate() -> SimulationSummary:
             Path(STORE + suffix).unlink()
     clock = VirtualClock(0)
     settings = Settings(store=STORE, cluster=DEFAULT_CLUSTER)
-    with open_for_writing(settings, clock=clock) as cluster, progress("simulating") as bar:
+    with open_for_writing(settings, clock=clock, durable=False) as cluster, progress("simulating") as bar:
         return simulate(cluster, clock, read_trace(TRACE), nodes=NODES, speedup=SPEEDUP, progress=bar)
 
 
