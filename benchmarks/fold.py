@@ -4,9 +4,12 @@ import sqlite3
 import tempfile
 from itertools import islice
 from pathlib import Path
-from uuid import uuid4
+from typing import Any
+from uuid import UUID, uuid4
 
-from eventsourcing.persistence import DatetimeAsISO, JSONTranscoder, StoredEvent, UUIDAsHex
+import msgspec
+from eventsourcing.domain import DomainEvent
+from eventsourcing.persistence import DatetimeAsISO, JSONTranscoder, Mapper, UUIDAsHex
 from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteDatastore
 
 from benchmarks.books import book
@@ -40,11 +43,11 @@ def measure() -> list[Row]:
             query = "SELECT position, type, at_us, line, hash FROM events ORDER BY position"
             return sum(1 for _ in connection.execute(query))
 
-        recorder, transcoder = _peer(Path(folder) / "peer.db", log)
+        recorder, mapper = _peer(Path(folder) / "peer.db", log)
 
         def peer() -> int:
             read = recorder.select_notifications(start=1, limit=EVENTS)
-            return sum(1 for each in read if transcoder.decode(each.state))
+            return sum(1 for each in read if mapper.to_domain_event(each))
 
         assert ours().position == raw_select() == peer() == EVENTS
         rows = [
@@ -58,20 +61,34 @@ def measure() -> list[Row]:
     ]
 
 
-def _peer(path: Path, log: EventLog) -> tuple[SQLiteApplicationRecorder, JSONTranscoder]:
-    """The same payloads as events of the peer library."""
+class Recorded(DomainEvent):
+    """A payload as an event of the peer library."""
+
+    payload: dict[str, Any]
+
+
+def _peer(path: Path, log: EventLog) -> tuple[SQLiteApplicationRecorder, Mapper[UUID]]:
+    """The same payloads, kept by the peer library as its own events."""
     transcoder = JSONTranscoder()
     transcoder.register(UUIDAsHex())
     transcoder.register(DatetimeAsISO())
+    mapper: Mapper[UUID] = Mapper(transcoder)
     recorder = SQLiteApplicationRecorder(SQLiteDatastore(str(path)))
     recorder.create_table()
-    originator = uuid4()
+    stream = uuid4()
     events = log.read()
     while batch := list(islice(events, _BATCH)):
         recorder.insert_events(
             [
-                StoredEvent(originator, event.position, event.type, bytes(decode_line(event.line).payload))
+                mapper.to_stored_event(
+                    Recorded(
+                        originator_id=stream,
+                        originator_version=event.position,
+                        timestamp=Recorded.create_timestamp(),
+                        payload=msgspec.json.decode(decode_line(event.line).payload),
+                    )
+                )
                 for event in batch
             ]
         )
-    return recorder, transcoder
+    return recorder, mapper

@@ -14,7 +14,7 @@ from msgspec import UNSET, UnsetType
 from domain.resources import Amount
 
 
-class Fact(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+class Fact(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", gc=False):
     """Base of all payloads. A field at its default is left out of the bytes."""
 
 

@@ -10,6 +10,11 @@ from domain.queue import Entity, Hold, Lane
 from domain.state import State
 
 
+_BELOW_MINIMUM = Hold(
+    Lane.GATED, "GangScheduling", "waiting for minCount pods from a gang to appear in scheduling queue"
+)
+
+
 def hold_of(state: State, entity: Entity, oldest: Pod, group: Group | None) -> Hold | None:
     """Why `entity` is held, by the first rule that holds it; None if nothing does.
 
@@ -28,8 +33,7 @@ def hold_of(state: State, entity: Entity, oldest: Pod, group: Group | None) -> H
     if group.parent is not None:
         return _unknown_rule("spec.parentCompositePodGroupName")
     if group.policy == "gang" and members.created < group.min_count:
-        text = "waiting for minCount pods from a gang to appear in scheduling queue"
-        return Hold(Lane.GATED, "GangScheduling", text)
+        return _BELOW_MINIMUM
     if group.topology_key is not None:
         return _unknown_rule("spec.schedulingConstraints.topology")
     if members.undecidable:

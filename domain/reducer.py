@@ -182,7 +182,10 @@ def _pod_bound(state: State, bound: ev.PodBound, position: int, at: int) -> None
     pod.condition = Condition("True", "", "", at)
     state.enlist(pod)
     state.queue.stir(Stir.MOVE, position)
-    _look_again(state, pod, position, at)
+    if pod.group is None:
+        state.queue.drop(f"Pod/{pod.key}")
+    else:
+        _member_left(state, pod, pod.group, position, at)
 
 
 def _pod_nominated(state: State, nominated: ev.PodNominated, position: int, _: int) -> None:
@@ -270,6 +273,24 @@ def _review(state: State, name: str, oldest: Pod, position: int, at: int) -> Non
     entity.changed = position
     entity.hold = hold_of(state, entity, oldest, group)
     state.queue.put(entity)
+
+
+def _member_left(state: State, pod: Pod, group: str, position: int, at: int) -> None:
+    """Bring the entity of `group` up to date after `pod` left it for a node.
+
+    That neither wakes nor holds the others, unless they are all being deleted.
+    """
+    name = f"PodGroup/{group}"
+    members = state.members[group]
+    if not members.pending:
+        state.queue.drop(name)
+    elif members.dying:
+        _review_group(state, group, position, at)
+    else:
+        entity = state.queue.entities[name]
+        if entity.arrival == pod.arrival:
+            entity.arrival = state.pods[next(iter(members.pending))].arrival
+            state.queue.put(entity)
 
 
 def _due(state: State, entity: Entity, failures: int) -> int:

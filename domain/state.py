@@ -74,9 +74,9 @@ class State:
         standing = self.standing(pod)
         if standing is Standing.ENDED:
             return
+        spec = self.specs.all[pod.spec]
         if standing is Standing.BOUND:
             assert pod.node is not None
-            spec = self.spec(pod)
             self.nodes.take(pod.node, spec.shape)
             self.bound_priorities[spec.priority] = self.bound_priorities.get(spec.priority, 0) + 1
         if pod.group is not None:
@@ -86,7 +86,6 @@ class State:
             if standing is not Standing.PENDING:
                 members.of(standing)[pod.key] = None
                 return
-            spec = self.spec(pod)
             self._insert(members.pending, pod)
             if spec.gates:
                 self._insert(members.gated, pod)

@@ -50,7 +50,7 @@ class Reader:
             return self._older(kind, line, error)
         if read.version != self._versions[kind]:
             return self._older(kind, line, None)
-        return Event(read.position, read.at, read.payload)
+        return read
 
     def _older(self, kind: str, line: bytes, error: Exception | None) -> Event:
         position = _position(line)
@@ -82,13 +82,16 @@ class Reader:
         return Event(position, envelope.at, typed)  # type: ignore[arg-type]
 
 
-def _line_decoder(payload: type[Fact]) -> Callable[[bytes], Any]:
-    line = msgspec.defstruct(
-        f"{payload.__name__}Line",
-        [("at", int), ("payload", payload), ("position", int), ("version", int)],
-        gc=False,
-    )
-    return msgspec.json.Decoder(line).decode
+class _Line(Event, frozen=True, gc=False):
+    """An event as it is read: one pass gives the event and the version it was written in."""
+
+    version: int
+
+
+def _line_decoder(payload: type[Fact]) -> Callable[[bytes], _Line]:
+    line = msgspec.defstruct(f"{payload.__name__}Line", [("payload", payload)], bases=(_Line,), frozen=True)
+    decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(line)
+    return decoder.decode
 
 
 def _position(line: bytes) -> int:

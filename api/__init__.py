@@ -1,0 +1,1 @@
+"""The HTTP API: Kubernetes' own routes for its kinds, and ganger's own for the book."""

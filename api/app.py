@@ -1,0 +1,57 @@
+"""The application: every route, every error a Status, every cluster under its prefix."""
+
+from typing import Any
+
+from fastapi import FastAPI
+
+from api.clusters import Clusters
+from api.docs_page import router as docs_page
+from api.errors import add_error_handlers
+from api.prefix import ClusterPrefix
+from api.routers import attempts, book, discovery, health, log, objects, queue, state
+from domain.version import VERSION
+
+_DESCRIPTION = """
+Kubernetes' own paths, bodies and error objects for its own kinds; under `/ganger/v1` what the book says.
+`resourceVersion` is a position of the log. The prefix `/clusters/{name}` before any path selects another
+cluster than the server's own.
+"""
+
+
+class Application(FastAPI):
+    """FastAPI, except that wrong parameters are 400 here, as its OpenAPI says: not the 422 it adds."""
+
+    def openapi(self) -> dict[str, Any]:
+        """The OpenAPI document."""
+        if self.openapi_schema is None:
+            document = super().openapi()
+            schemas = document["components"]["schemas"]
+            for unused in ("HTTPValidationError", "ValidationError"):
+                schemas.pop(unused, None)
+            for operations in document["paths"].values():
+                for operation in operations.values():
+                    if "HTTPValidationError" in str(operation["responses"].get("422")):
+                        del operation["responses"]["422"]
+        return super().openapi()
+
+
+def create_app(clusters: Clusters) -> FastAPI:
+    """The application that serves `clusters`; whoever made them closes them."""
+    app = Application(
+        title="ganger",
+        version=VERSION,
+        description=_DESCRIPTION.strip(),
+        license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.clusters = clusters
+    for router in objects.routers():
+        app.include_router(router)
+    for module in (discovery, book, queue, attempts, log, state, health):
+        app.include_router(module.router)
+    app.include_router(docs_page)
+    add_error_handlers(app)
+    app.add_middleware(ClusterPrefix)
+    return app

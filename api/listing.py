@@ -1,0 +1,131 @@
+"""Lists of objects: which are selected, and one page of them."""
+
+import base64
+import binascii
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from api.errors import bad_value
+from api.selectors import FieldSelector, selects_fields
+from domain.admission.kinds import Kind
+from domain.label_selectors import LabelSelector, selects
+from domain.objects import Pod
+from domain.state import State
+from worker.cluster import Cluster
+from worker.shown import Record, records_of
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Objects of a kind; `namespace` None means all of them."""
+
+    kind: Kind
+    namespace: str | None = None
+    labels: LabelSelector = ()
+    fields: FieldSelector = ()
+
+
+class Continue(msgspec.Struct, frozen=True):
+    """Where a list goes on: after `key`, of the objects as they were at `position`."""
+
+    position: int
+    key: str
+
+
+@dataclass(frozen=True)
+class Page:
+    """Objects by namespace and name as of `position`; `remaining` is None where nobody has counted."""
+
+    items: list[dict[str, Any]]
+    position: int
+    resume: Continue | None = None
+    remaining: int | None = None
+
+
+def encode_continue(resume: Continue) -> str:
+    """The token that a client sends back to have the next page."""
+    return base64.urlsafe_b64encode(msgspec.json.encode(resume)).decode().rstrip("=")
+
+
+def decode_continue(token: str) -> Continue:
+    """What `encode_continue` encoded. Raises BadRequest for any other text."""
+    try:
+        return msgspec.json.decode(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)), type=Continue)
+    except (binascii.Error, ValueError, msgspec.DecodeError) as error:
+        raise bad_value("continue", token, "must be the token of an earlier page") from error
+
+
+def list_objects(
+    cluster: Cluster,
+    selection: Selection,
+    *,
+    state: State | None = None,
+    limit: int | None = None,
+    resume: Continue | None = None,
+) -> Page:
+    """A page of what is selected, now or in `state`, from `resume` on."""
+    records, position = _candidates(cluster, selection, state, "" if resume is None else resume.key)
+    shown = _selected(cluster, selection, records)
+    if limit is None:
+        return Page(list(shown), position)
+    items = list(islice(shown, limit))
+    if next(shown, None) is None:
+        return Page(items, position)
+    last = items[-1]["metadata"]
+    key = selection.kind.key_of(last.get("namespace"), last["name"])
+    filtered = selection.labels or selection.fields
+    return Page(items, position, Continue(position, key), None if filtered else len(records) - limit)
+
+
+def _candidates(
+    cluster: Cluster, selection: Selection, state: State | None, after: str
+) -> tuple[list[Record], int]:
+    """Copies of the records that may be selected, and the position they are as of.
+
+    Copies, since reading their manifests takes a while, and the worker is not to wait for it.
+    """
+    if state is not None:
+        return _records(state, selection, after), state.position
+    with cluster.lock:
+        cluster.refresh()
+        return _records(cluster.state, selection, after), cluster.state.position
+
+
+def _records(state: State, selection: Selection, after: str) -> list[Record]:
+    prefix = "" if selection.namespace is None else f"{selection.namespace}/"
+    found = [
+        copy.copy(record)
+        for key, record in records_of(state, selection.kind.name).items()
+        if key > after and key.startswith(prefix) and _may_match(selection.fields, record)
+    ]
+    found.sort(key=lambda record: record.key)
+    return found
+
+
+def _may_match(fields: FieldSelector, record: Record) -> bool:
+    """False if a field that the record itself has rules the object out."""
+    for requirement in fields:
+        match requirement.key:
+            case "metadata.name":
+                value: str | None = record.key.rpartition("/")[2]
+            case "spec.nodeName" if isinstance(record, Pod):
+                value = record.node
+            case "status.phase" if isinstance(record, Pod):
+                value = record.phase
+            case _:
+                continue
+        if not requirement.test(value):
+            return False
+    return True
+
+
+def _selected(cluster: Cluster, selection: Selection, records: list[Record]) -> Iterator[dict[str, Any]]:
+    for shown in cluster.shown_records(records):
+        labels = shown["metadata"].get("labels") or {}
+        if selects(selection.labels, labels) and selects_fields(selection.fields, shown):
+            yield shown

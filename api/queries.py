@@ -1,0 +1,35 @@
+"""Query parameters that several routes take."""
+
+from typing import Annotated
+
+from fastapi import Query
+
+from api.errors import bad_value
+from worker.cluster import Cluster
+from worker.moments import FORMS, Moment, moment_of, time_of
+
+AT = f"as of {FORMS}; now if left out"
+
+At = Annotated[str | None, Query(description=AT)]
+After = Annotated[int, Query(ge=0, description="only events after this position")]
+Limit = Annotated[int, Query(ge=1, le=10_000, description="at most so many")]
+Since = Annotated[str | None, Query(description=f"from this moment on: {FORMS}")]
+Until = Annotated[str | None, Query(description=f"up to and with this moment: {FORMS}")]
+
+
+def moment(cluster: Cluster, at: str) -> Moment:
+    """The moment that `at` names. Raises BadRequest if it names none, Expired for the future."""
+    try:
+        return moment_of(cluster, at)
+    except ValueError as error:
+        raise bad_value("at", at, str(error)) from error
+
+
+def time(cluster: Cluster, field: str, text: str | None) -> int | None:
+    """The time that the parameter `field` names, in microseconds. Raises as `moment` does."""
+    if text is None:
+        return None
+    try:
+        return time_of(cluster, text)
+    except ValueError as error:
+        raise bad_value(field, text, str(error)) from error

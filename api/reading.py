@@ -1,0 +1,110 @@
+"""Objects as they are asked for: one, or a list."""
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from api.errors import MethodNotAllowed, bad_value
+from api.listing import Page, Selection, decode_continue, encode_continue, list_objects
+from api.queries import AT, moment
+from api.resource import Resource
+from api.selectors import parse_fields, parse_labels
+from domain.admission.kinds import not_found
+from domain.errors import Expired
+from domain.state import State
+from worker.cluster import Cluster
+
+
+class GetQuery(BaseModel):
+    """What a GET of one object may say."""
+
+    at: str | None = Field(None, description=AT)
+    resource_version: str | None = Field(
+        None, alias="resourceVersion", description="a position that the answer must not be older than"
+    )
+
+
+class ListQuery(GetQuery):
+    """What a GET of a list may say."""
+
+    label_selector: str = Field("", alias="labelSelector")
+    field_selector: str = Field("", alias="fieldSelector")
+    resource_version_match: str | None = Field(
+        None, alias="resourceVersionMatch", description="`Exact`: as of that position; else `NotOlderThan`"
+    )
+    limit: int = Field(0, ge=0, description="at most so many; 0 for all")
+    resume: str = Field("", alias="continue", description="the token of the page before")
+    watch: bool = Field(False, description="not in this version")
+
+
+def get_object(
+    cluster: Cluster, resource: Resource, namespace: str | None, name: str, query: GetQuery
+) -> dict[str, Any]:
+    """The object. Raises NotFound, Expired for a position in the future, BadRequest."""
+    kind, key = resource.kind, resource.kind.key_of(namespace, name)
+    state = _state(cluster, query.at, query.resource_version)
+    if state is not None:
+        shown = cluster.shown(kind, key, state)
+    else:
+        with cluster.lock:
+            cluster.refresh()
+            shown = cluster.shown(kind, key)
+    if shown is None:
+        raise not_found(kind, name)
+    return resource.shown(shown)
+
+
+def list_body(
+    cluster: Cluster, resource: Resource, namespace: str | None, query: ListQuery
+) -> dict[str, Any]:
+    """A `PodList` or the like. Raises MethodNotAllowed for a watch, else as `get_object`."""
+    if query.watch:
+        raise MethodNotAllowed(
+            "watch is not supported by this version of ganger: list again, or follow /ganger/v1/log"
+        )
+    selection = Selection(
+        kind=resource.kind,
+        namespace=namespace,
+        labels=parse_labels(query.label_selector),
+        fields=parse_fields(query.field_selector, resource.kind.name),
+    )
+    resume = decode_continue(query.resume) if query.resume else None
+    if resume is not None:
+        state: State | None = cluster.state_at(resume.position)
+    else:
+        exact = query.resource_version_match == "Exact"
+        state = _state(cluster, query.at, query.resource_version, exact=exact)
+    page = list_objects(cluster, selection, state=state, limit=query.limit or None, resume=resume)
+    return {
+        "kind": f"{resource.kind.name}List",
+        "apiVersion": resource.api_version,
+        "metadata": _list_metadata(page),
+        "items": [resource.shown(manifest) for manifest in page.items],
+    }
+
+
+def _state(cluster: Cluster, at: str | None, version: str | None, *, exact: bool = False) -> State | None:
+    """The State that is asked for, None for the present one."""
+    if at is not None:
+        return cluster.state_at(moment(cluster, at).position)
+    if version in (None, "", "0"):
+        return None
+    assert version is not None
+    if not (version.isascii() and version.isdecimal()):
+        raise bad_value("resourceVersion", version, "must be a position of the log")
+    position = int(version)
+    if exact:
+        return cluster.state_at(position)
+    head = cluster.log.head().position
+    if position > head:
+        raise Expired(f"resourceVersion {position} is in the future: the log ends at {head}")
+    return None
+
+
+def _list_metadata(page: Page) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"resourceVersion": str(page.position)}
+    if page.resume is not None:
+        metadata["continue"] = encode_continue(page.resume)
+    if page.remaining is not None:
+        metadata["remainingItemCount"] = page.remaining
+    return metadata

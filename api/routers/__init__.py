@@ -1,0 +1,1 @@
+"""Routes, one concern a module."""

@@ -1,0 +1,142 @@
+"""Objects at Kubernetes' paths: create, get, list, replace, delete, and the status of some."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+
+from api import writing
+from api.bodies import MEDIA_TYPES, read_manifest, read_object
+from api.clusters import Existing, PerhapsNew
+from api.deleting import read_options
+from api.reading import GetQuery, ListQuery, get_object, list_body
+from api.replies import json_reply
+from api.resource import Resource, resources
+from api.schemas import Object, ObjectList, answers
+
+_READ = (400, 404, 410)
+_WRITE = (400, 403, 404, 409, 413, 415, 422)
+
+Get = Annotated[GetQuery, Query()]
+List = Annotated[ListQuery, Query()]
+DryRun = Annotated[list[str] | None, Query(alias="dryRun", description="`All`: admit and change nothing")]
+Grace = Annotated[
+    int | None, Query(alias="gracePeriodSeconds", description="0: at once; the object's own if left out")
+]
+
+
+def routers() -> list[APIRouter]:
+    """The routes of every kind, in every version that it is served in."""
+    return [_router(resource) for resource in resources()]
+
+
+def _router(resource: Resource) -> APIRouter:
+    router = APIRouter(tags=[resource.api_version])
+    _add_lists(router, resource)
+    _add_item(router, resource)
+    _add_writing(router, resource)
+    if resource.has_status:
+        _add_status(router, resource)
+    return router
+
+
+def _add_lists(router: APIRouter, resource: Resource) -> None:
+    says: dict[str, Any] = {"responses": answers(ObjectList, *_READ)}
+    plural = resource.kind.plural
+
+    @router.get(resource.collection, summary=f"List {plural}", openapi_extra=_extra(resource), **says)
+    def list_them(request: Request, served: Existing, query: List) -> Response:
+        return json_reply(list_body(served.cluster, resource, _namespace(request), query))
+
+    if resource.kind.namespaced:
+
+        @router.get(resource.everywhere, summary=f"List {plural} of all namespaces", **says)
+        def list_all(served: Existing, query: List) -> Response:
+            return json_reply(list_body(served.cluster, resource, None, query))
+
+
+def _add_item(router: APIRouter, resource: Resource) -> None:
+    @router.get(
+        resource.item,
+        summary=f"Read a {resource.kind.name}",
+        responses=answers(Object, *_READ),
+        openapi_extra=_extra(resource),
+    )
+    def read(request: Request, served: Existing, name: str, query: Get) -> Response:
+        return json_reply(get_object(served.cluster, resource, _namespace(request), name, query))
+
+
+def _add_writing(router: APIRouter, resource: Resource) -> None:
+    kind = resource.kind
+
+    @router.post(
+        resource.collection,
+        status_code=201,
+        summary=f"Create a {kind.name}",
+        responses=answers(Object, *_WRITE, code=201),
+        openapi_extra=_extra(resource, body=True),
+    )
+    async def create(request: Request, served: PerhapsNew, dry_run: DryRun = None) -> Response:
+        manifest = await read_manifest(request, kind, resource.api_version)
+        dry = writing.is_dry_run(dry_run)
+        return await writing.create(served, resource, _namespace(request), manifest, dry_run=dry)
+
+    @router.put(
+        resource.item,
+        summary=f"Replace a {kind.name}",
+        responses=answers(Object, *_WRITE),
+        openapi_extra=_extra(resource, body=True),
+    )
+    async def replace(request: Request, served: Existing, name: str, dry_run: DryRun = None) -> Response:
+        manifest = await read_manifest(request, kind, resource.api_version)
+        dry = writing.is_dry_run(dry_run)
+        return await writing.replace(served, resource, _namespace(request), name, manifest, dry_run=dry)
+
+    @router.delete(
+        resource.item,
+        summary=f"Delete a {kind.name}",
+        responses=answers(Object, *_WRITE),
+        openapi_extra=_extra(resource, body=True),
+    )
+    async def delete(
+        request: Request, served: Existing, name: str, dry_run: DryRun = None, grace: Grace = None
+    ) -> Response:
+        options = read_options(await read_object(request), grace=grace)
+        dry = writing.is_dry_run([*options.dry_run, *(dry_run or ())])
+        return await writing.delete(served, resource, _namespace(request), name, options, dry_run=dry)
+
+
+def _add_status(router: APIRouter, resource: Resource) -> None:
+    @router.put(
+        f"{resource.item}/status",
+        summary=f"Replace the status of a {resource.kind.name}",
+        responses=answers(Object, *_WRITE),
+        openapi_extra=_extra(resource, body=True),
+    )
+    async def replace_status(
+        request: Request, served: Existing, name: str, dry_run: DryRun = None
+    ) -> Response:
+        manifest = await read_manifest(request, resource.kind, resource.api_version)
+        dry = writing.is_dry_run(dry_run)
+        return await writing.replace(
+            served, resource, _namespace(request), name, manifest, status=True, dry_run=dry
+        )
+
+
+def _namespace(request: Request) -> str | None:
+    """The namespace in the path, None for a cluster-wide kind: what is one parameter for some routes
+    and none for others cannot be one of their functions."""
+    namespace: str | None = request.path_params.get("namespace")
+    return namespace
+
+
+def _extra(resource: Resource, *, body: bool = False) -> dict[str, Any]:
+    """What OpenAPI cannot see in the functions: the namespace in the path, and the body."""
+    extra: dict[str, Any] = {}
+    if resource.kind.namespaced:
+        namespace = {"name": "namespace", "in": "path", "required": True, "schema": {"type": "string"}}
+        extra["parameters"] = [namespace]
+    if body:
+        content = {media_type: {"schema": {"type": "object"}} for media_type in MEDIA_TYPES}
+        extra["requestBody"] = {"content": content}
+    return extra

@@ -1,0 +1,173 @@
+"""What bodies look like, for the OpenAPI document: the responses themselves are never built from these."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+
+class Wire(BaseModel):
+    """A body: camelCase outside, snake_case inside."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+
+class StatusCause(Wire):
+    """One fault of a manifest."""
+
+    reason: str
+    message: str
+    field: str
+
+
+class StatusDetails(Wire):
+    """What a refusal is about."""
+
+    name: str | None = None
+    group: str | None = None
+    kind: str | None = None
+    uid: str | None = None
+    causes: list[StatusCause] | None = None
+
+
+class Status(Wire):
+    """A Kubernetes Status: every refusal is one."""
+
+    kind: str = "Status"
+    api_version: str = "v1"
+    metadata: dict[str, Any] = {}
+    status: str
+    message: str
+    reason: str
+    details: StatusDetails | None = None
+    code: int
+
+
+class Object(Wire):
+    """A Kubernetes object; what else it has depends on its kind."""
+
+    model_config = ConfigDict(extra="allow", alias_generator=to_camel)
+
+    kind: str
+    api_version: str
+    metadata: dict[str, Any]
+
+
+class ObjectList(Wire):
+    """A Kubernetes list; `metadata.resourceVersion` is the position that it is as of."""
+
+    kind: str
+    api_version: str
+    metadata: dict[str, Any]
+    items: list[Object]
+
+
+class Event(Wire):
+    """The line of the log, byte for byte: canonical JSON, which its hash was made of."""
+
+    actor: str
+    at: int = Field(description="microseconds since 1970")
+    batch: int = Field(description="position of the first event that was appended together with it")
+    cause: int | None = Field(description="position of what led to it")
+    index: int = Field(description="counts from 0 within the batch")
+    payload: dict[str, Any]
+    position: int
+    subjects: list[str]
+    type: str
+    version: int
+
+
+class LogItem(Wire):
+    """An event and its hash: sha256 of the hash before it and the line."""
+
+    hash: str
+    event: Event
+
+
+class LogPage(Wire):
+    """Events in the order asked for; `next` is the `after` of the next page, null on the last one."""
+
+    items: list[LogItem]
+    next: int | None
+
+
+class AttemptPage(Wire):
+    """Attempts, newest first; `next` is the `before` of the next page, null on the last one."""
+
+    items: list[LogItem]
+    next: int | None
+
+
+class AttemptRecord(Wire):
+    """One decision: the attempt, and what was decided with it, in one batch.
+
+    `findings` is the earlier attempt that `payload.sameAs` refers to, null where there is none.
+    """
+
+    attempt: LogItem
+    decided: list[LogItem]
+    findings: LogItem | None
+
+
+class Head(Wire):
+    """The newest event; position 0 where there is none."""
+
+    position: int
+    hash: str
+    time: str | None
+
+
+class Entry(Head):
+    """An event with its place in the chain."""
+
+    event: Event
+
+
+class Waiter(Wire):
+    """An entity that waits: `place` is its place in its lane, `pods` how many Pods wait in it."""
+
+    entity: str
+    lane: str
+    place: int
+    priority: int
+    pods: int
+    attempts: int
+    since: str
+    due: str | None = Field(description="when its backoff is over; null in other lanes")
+    waits_for: str
+
+
+class WaitingLine(Wire):
+    """What waits, lane by lane, in the order in which it is tried."""
+
+    position: int
+    time: str
+    waiters: list[Waiter]
+
+
+class State(Wire):
+    """A whole cluster: every object as Kubernetes shows it, by resource, and what waits."""
+
+    position: int
+    time: str
+    hash: str
+    objects: dict[str, list[Object]]
+    queue: WaitingLine
+
+
+class Explanation(Wire):
+    """Why an object is where it is; at level 0 only what is listed here."""
+
+    model_config = ConfigDict(extra="allow", alias_generator=to_camel)
+
+    object: dict[str, Any]
+    at: dict[str, Any]
+    verdict: str
+    summary: str
+    note: str
+
+
+def answers(model: type[BaseModel], *refusals: int, code: int = 200) -> dict[int | str, dict[str, Any]]:
+    """What a route answers: `model`, or one of `refusals`, which are Status objects."""
+    said: dict[int | str, dict[str, Any]] = {code: {"model": model}}
+    return said | {refusal: {"model": Status} for refusal in refusals}

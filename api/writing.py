@@ -1,0 +1,112 @@
+"""Requests that change something: what is asked of the cluster, and what is answered."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fastapi.responses import Response
+
+from api.clusters import Served
+from api.deleting import DeleteOptions, Deletion, gone
+from api.errors import bad_value
+from api.replies import json_reply
+from api.resource import Resource
+from domain.errors import BadRequest
+from worker.batch import Batch, Outcome
+from worker.requests import Answer
+
+
+async def create(
+    served: Served, resource: Resource, namespace: str | None, manifest: dict[str, Any], *, dry_run: bool
+) -> Response:
+    """201 and the object as it is now. Raises a Refused if it is not taken."""
+    answer = await _ask(
+        served,
+        lambda batch: batch.create(manifest, namespace=namespace),
+        about=_about(resource, namespace, _name(manifest)),
+        dry_run=dry_run,
+    )
+    return _shown(resource, answer, code=201)
+
+
+async def replace(
+    served: Served,
+    resource: Resource,
+    namespace: str | None,
+    name: str,
+    manifest: dict[str, Any],
+    *,
+    status: bool = False,
+    dry_run: bool,
+) -> Response:
+    """The object as it is now: replaced, or with `status` only its status. Raises a Refused."""
+    _check_name(manifest, name)
+
+    def admit(batch: Batch) -> Outcome:
+        return (batch.replace_status if status else batch.replace)(manifest, namespace=namespace)
+
+    answer = await _ask(served, admit, about=_about(resource, namespace, name), dry_run=dry_run)
+    return _shown(resource, answer)
+
+
+async def delete(
+    served: Served,
+    resource: Resource,
+    namespace: str | None,
+    name: str,
+    options: DeleteOptions,
+    *,
+    dry_run: bool,
+) -> Response:
+    """What is left of the object, or that it is gone. Raises NotFound, Conflict, Forbidden."""
+    kind = resource.kind
+    grace = options.grace_period_seconds
+    if grace is not None and grace < 0:
+        raise bad_value("gracePeriodSeconds", grace, "must be greater than or equal to 0")
+    deletion = Deletion(kind, kind.key_of(namespace, name), grace=grace, preconditions=options.preconditions)
+    answer = await _ask(served, deletion, about=_about(resource, namespace, name), dry_run=dry_run)
+    if answer.shown is None:
+        return json_reply(gone(resource, deletion.before))
+    return _shown(resource, answer)
+
+
+def is_dry_run(values: list[str] | None) -> bool:
+    """Whether `dryRun` asks for that. Raises BadRequest for a value other than All."""
+    for value in values or ():
+        if value != "All":
+            raise BadRequest(f'dryRun: Unsupported value: "{value}": supported values: "All"')
+    return bool(values)
+
+
+async def _ask(
+    served: Served, admit: Callable[[Batch], Outcome], *, about: str | None, dry_run: bool
+) -> Answer:
+    future = served.requests.submit(admit, about=about, dry_run=dry_run)
+    # Shielded: what was asked for is done, also if the client does not wait for the answer.
+    return await asyncio.shield(asyncio.wrap_future(future))
+
+
+def _shown(resource: Resource, answer: Answer, code: int = 200) -> Response:
+    assert answer.shown is not None
+    return json_reply(resource.shown(answer.shown), code=code, warnings=answer.outcome.warnings)
+
+
+def _about(resource: Resource, namespace: str | None, name: str | None) -> str | None:
+    return None if name is None else f"{resource.kind.name}/{resource.kind.key_of(namespace, name)}"
+
+
+def _check_name(manifest: Mapping[str, Any], name: str) -> None:
+    found = _name(manifest)
+    if not found:
+        raise BadRequest(
+            f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        )
+    if found != name:
+        raise BadRequest(f"the name of the object ({found}) does not match the name on the URL ({name})")
+
+
+def _name(manifest: Mapping[str, Any]) -> str | None:
+    """The name, None if there is none yet; what is wrong with it is admission's to say."""
+    metadata = manifest.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, Mapping) else None
+    return name if isinstance(name, str) and name else None

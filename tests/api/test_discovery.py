@@ -1,0 +1,60 @@
+from typing import Any
+
+import pytest
+
+from api_world import Api
+
+
+def test_groups_and_versions(api: Api) -> None:
+    assert api.get("/api")["versions"] == ["v1"]
+    groups = {each["name"]: each for each in api.get("/apis")["groups"]}
+    assert {name: [each["version"] for each in group["versions"]] for name, group in groups.items()} == {
+        "scheduling.k8s.io": ["v1", "v1beta1", "v1alpha3"],
+        "policy": ["v1"],
+    }
+    for name, group in groups.items():
+        assert group["preferredVersion"] == group["versions"][0]
+        assert api.get(f"/apis/{name}") == {"kind": "APIGroup", "apiVersion": "v1"} | group
+
+
+@pytest.mark.parametrize(
+    ("path", "names"),
+    [
+        pytest.param("/api/v1", "nodes nodes/status namespaces pods pods/status", id="core"),
+        pytest.param("/apis/scheduling.k8s.io/v1", "priorityclasses", id="v1"),
+        pytest.param("/apis/scheduling.k8s.io/v1beta1", "podgroups workloads", id="v1beta1"),
+        pytest.param(
+            "/apis/scheduling.k8s.io/v1alpha3", "podgroups compositepodgroups workloads", id="v1alpha3"
+        ),
+        pytest.param("/apis/policy/v1", "poddisruptionbudgets poddisruptionbudgets/status", id="policy"),
+    ],
+)
+def test_resources(api: Api, path: str, names: str) -> None:
+    found = api.get(path)
+    assert found["groupVersion"] == path.removeprefix("/apis/").removeprefix("/api/")
+    assert " ".join(each["name"] for each in found["resources"]) == names
+
+
+def test_every_verb_that_is_named_has_its_route(api: Api) -> None:
+    documented: dict[str, Any] = api.app.openapi()["paths"]
+    methods = {"create": "post", "delete": "delete", "get": "get", "list": "get", "update": "put"}
+    roots = ["/api/v1"]
+    for group in api.get("/apis")["groups"]:
+        roots += [f"/apis/{each['groupVersion']}" for each in group["versions"]]
+    for root in roots:
+        for resource in api.get(root)["resources"]:
+            name, _, part = resource["name"].partition("/")
+            place = f"{root}/namespaces/{{namespace}}" if resource["namespaced"] else root
+            for verb in resource["verbs"]:
+                path = f"{place}/{name}"
+                if part:
+                    path += f"/{{name}}/{part}"
+                elif verb not in ("create", "list"):
+                    path += "/{name}"
+                assert methods[verb] in documented[path], (verb, path)
+
+
+def test_version_names_both(api: Api) -> None:
+    version = api.get("/version")
+    assert (version["major"], version["minor"]) == ("1", "37")
+    assert version["gitVersion"].startswith("v1.37.0+ganger-")

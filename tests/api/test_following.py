@@ -1,0 +1,75 @@
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from api.clusters import Clusters
+from api.following import Tail, follow
+from api_world import BOOK, NODES, Api
+from build import node
+from store.engine import Store
+from worker.clocks import SystemClock
+
+
+async def _ids(frames: AsyncIterator[bytes], count: int) -> list[int]:
+    """The ids of the next `count` events."""
+    found: list[int] = []
+    while len(found) < count:
+        chunk = await asyncio.wait_for(anext(frames), 30)
+        found += [int(line[4:]) for line in chunk.splitlines() if line.startswith(b"id: ")]
+    return found
+
+
+def test_a_follower_sees_what_is_there_then_what_comes(store: Store) -> None:
+    clusters = Clusters(store, "default", clock=SystemClock(), work=False)
+    served = clusters.open("default")
+    cluster = served.cluster
+
+    async def run() -> None:
+        cluster.apply([node("n1"), node("n2")])
+        frames = follow(cluster.log, served.tail, 0)
+        resumed = follow(cluster.log, served.tail, 1)
+        assert await _ids(frames, 2) == [1, 2]
+        assert await _ids(resumed, 1) == [2]
+        waiting = [asyncio.ensure_future(_ids(each, 1)) for each in (frames, resumed)]
+        await asyncio.to_thread(cluster.apply, [node("n3")])
+        assert await asyncio.gather(*waiting) == [[3], [3]]
+        ending = asyncio.ensure_future(anext(frames, None))
+        await asyncio.to_thread(clusters.end_following)
+        assert await asyncio.wait_for(ending, 30) is None
+
+    asyncio.run(run())
+    clusters.close()
+
+
+def test_a_quiet_log_shows_that_it_is_alive(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("api.following.HEARTBEAT_S", 0.01)
+    clusters = Clusters(sqlite_store, "default", clock=SystemClock(), work=False)
+    served = clusters.open("default")
+
+    async def first() -> bytes:
+        return await anext(follow(served.cluster.log, served.tail, 0))
+
+    assert asyncio.run(first()).startswith(b":")
+    clusters.close()
+
+
+def test_an_event_is_sent_as_it_is_stored(api: Api) -> None:
+    api.post(NODES, node("n"))
+    log, tail = api.served.cluster.log, Tail(api.clusters.store, "default")
+
+    async def first() -> bytes:
+        return await anext(follow(log, tail, 0))
+
+    (event,) = log.read()
+    expected = b'id: 1\nevent: NodeAdded\ndata: {"hash":"%b","event":%b}\n\n'
+    assert asyncio.run(first()) == expected % (event.hash.hex().encode(), event.line)
+
+
+def test_resuming_from_what_is_no_position_is_refused(api: Api) -> None:
+    headers = {"Accept": "text/event-stream", "Last-Event-ID": "x"}
+    assert api.refused("GET", f"{BOOK}/log", headers=headers) == (
+        400,
+        "BadRequest",
+        'Last-Event-ID: Invalid value: "x": must be a position of the log',
+    )
