@@ -70,7 +70,7 @@ def export_log(
 ) -> Head:
     """Write the events after `after` up to `until` or the head, and return the last one's head.
 
-    Raises StoreError if `after` is beyond the head.
+    Raises StoreError if `after` is beyond the head, and CorruptLog where the chain is broken.
     """
     first = _head_at(log, after)
     last = log.head() if until is None else _head_at(log, min(until, log.head().position))
@@ -84,7 +84,9 @@ def export_log(
         stream=log.stream,
     )
     out.write(canonical(header) + b"\n")
+    checker = ChainChecker(first)
     for event in log.read(after, last.position):
+        checker.check(event)
         out.write(b"%b%b%b%b}\n" % (_PREFIX, event.hash.hex().encode(), _MIDDLE, event.line))
         if progress is not None and event.position % CHUNK == 0:
             progress(event.position)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from sqlalchemy import URL, Connection, Engine
+from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
 from domain.envelope import GENESIS
@@ -59,21 +59,17 @@ class Rows:
 class Backend(Protocol):
     """One database engine. Connections are inside a transaction that the caller began.
 
-    `unlocked_limit` is up to how many events `write_unlocked` takes, 0 where it would gain nothing.
+    `reader` is `engine` for transactions that see one state of the database, `writer` for those that
+    write. `unlocked_limit` is up to how many events `write_unlocked` takes, 0 where it would gain nothing.
     """
 
+    engine: Engine
+    reader: Engine
+    writer: Engine
     unlocked_limit: int
 
-    def create_engine(self, url: URL, *, durable: bool) -> Engine:
-        """An engine whose transactions are durable when they are committed, unless told otherwise."""
-        ...
-
-    def reader(self, engine: Engine) -> Engine:
-        """`engine` for transactions that see one state of the database and write nothing."""
-        ...
-
-    def writer(self, engine: Engine) -> Engine:
-        """`engine` for transactions that write."""
+    def close(self) -> None:
+        """Close every connection."""
         ...
 
     def lock_stream(self, connection: Connection, name: str) -> StreamRow:
@@ -88,7 +84,7 @@ class Backend(Protocol):
         """Write `rows` under the lock of `lock_stream`, and tell the other processes at commit."""
         ...
 
-    def write_unlocked(self, engine: Engine, rows: Rows) -> bool:
+    def write_unlocked(self, rows: Rows) -> bool:
         """Write `rows` in one round trip if the head still is `rows.before`, else nothing; True if it did."""
         ...
 

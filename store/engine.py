@@ -25,33 +25,30 @@ class Store:
     def __init__(self, url: URL, *, durable: bool = True) -> None:
         self.url = url
         self.where = shown(url)
-        self.backend = _backend(url)
+        self.backend = _backend(url, durable=durable)
         self.announcements = Announcements()
-        self._engine = self.backend.create_engine(url, durable=durable)
-        self._reader = self.backend.reader(self._engine)
-        self._writer = self.backend.writer(self._engine)
 
     @property
     def engine(self) -> Engine:
         """The engine under it, for what needs a connection of its own."""
-        return self._engine
+        return self.backend.engine
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A transaction that reads one state of the store. Raises StoreError."""
-        with self.explaining(), self._reader.begin() as connection:
+        with self.explaining(), self.backend.reader.begin() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that writes: committed at the end, rolled back on any error. Raises StoreError."""
-        with self.explaining(), self._writer.begin() as connection:
+        with self.explaining(), self.backend.writer.begin() as connection:
             yield connection
 
     def write_unlocked(self, rows: Rows) -> bool:
         """As `Backend.write_unlocked`. Raises StoreError."""
         with self.explaining():
-            return self.backend.write_unlocked(self._writer, rows)
+            return self.backend.write_unlocked(rows)
 
     @contextmanager
     def explaining(self) -> Iterator[None]:
@@ -63,7 +60,7 @@ class Store:
 
     def close(self) -> None:
         """Close every connection."""
-        self._engine.dispose()
+        self.backend.close()
 
 
 class SchemaVersions(NamedTuple):
@@ -120,12 +117,12 @@ def schema_versions(location: str) -> SchemaVersions:
         store.close()
 
 
-def _backend(url: URL) -> Backend:
+def _backend(url: URL, *, durable: bool) -> Backend:
     if url.get_backend_name() == "sqlite":
-        return SQLite()
+        return SQLite(url, durable=durable)
     from store.postgres import PostgreSQL  # its driver is slow to load, and not needed for a file
 
-    return PostgreSQL()
+    return PostgreSQL(url, durable=durable)
 
 
 def _check_path(path: Path | None, *, create: bool) -> None:

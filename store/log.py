@@ -9,7 +9,7 @@ from typing import Final
 from sqlalchemy import BindParameter, ColumnElement, Connection, Select, and_, bindparam, select
 
 from domain.envelope import Draft
-from domain.errors import CorruptLog, GangerError
+from domain.errors import CorruptLog, GangerError, PositionConflict
 from store.append import Appended, Appending, Batch, Guard, KeyUse
 from store.backend import StreamRow
 from store.chain import EMPTY_HEAD, Head, StoredEvent
@@ -94,15 +94,15 @@ class EventLog:
             raise outcome
         return outcome
 
-    def append_all(self, batches: Sequence[Batch]) -> list[Outcome]:
+    def append_all(self, batches: Sequence[Batch], *, expected: int | None = None) -> list[Outcome]:
         """Append independent batches in one transaction; each gets its own place or its own error.
 
         A batch that is refused leaves the others as they are. Raises StoreError, with nothing
-        appended, if the transaction fails.
+        appended, if the transaction fails, and PositionConflict if the head is not `expected`.
         """
         with self._appending:
             try:
-                outcomes = self._append_unlocked(batches) or self._append_locked(batches)
+                outcomes = self._append_unlocked(batches, expected) or self._append_locked(batches, expected)
             except BaseException:
                 self._head = None
                 raise
@@ -209,9 +209,11 @@ class EventLog:
                     high = middle - 1
             return low
 
-    def _append_unlocked(self, batches: Sequence[Batch]) -> list[Outcome] | None:
+    def _append_unlocked(self, batches: Sequence[Batch], expected: int | None) -> list[Outcome] | None:
         """Append on the guess that the head has not moved; None, and nothing appended, if it may have."""
-        if self._head is None or sum(len(b.drafts) for b in batches) > self.store.backend.unlocked_limit:
+        if self._head is None or expected not in (None, self._head.position):
+            return None
+        if sum(len(b.drafts) for b in batches) > self.store.backend.unlocked_limit:
             return None
         unwritten, outcomes = self._plan(self._head, batches, self.store.reading)
         if not unwritten or not self.store.write_unlocked(unwritten.rows()):
@@ -219,9 +221,11 @@ class EventLog:
         self._remember(unwritten)
         return outcomes
 
-    def _append_locked(self, batches: Sequence[Batch]) -> list[Outcome]:
+    def _append_locked(self, batches: Sequence[Batch], expected: int | None) -> list[Outcome]:
         with self.store.writing() as connection:
             head = self.store.backend.lock_stream(connection, self.stream)
+            if expected is not None and expected != head.position:
+                raise PositionConflict(self.stream, expected=expected, head=head.position)
             unwritten, outcomes = self._plan(head, batches, lambda: nullcontext(connection))
             if unwritten:
                 self.store.backend.write(connection, unwritten.rows())

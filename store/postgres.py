@@ -82,17 +82,21 @@ class PostgreSQL:
 
     unlocked_limit = COPY_FROM - 1
 
-    def create_engine(self, url: URL, *, durable: bool) -> Engine:
+    def __init__(self, url: URL, *, durable: bool) -> None:
         if not durable:
             options = f"{url.query.get('options', '')} -c synchronous_commit=off"
             url = url.update_query_dict({"options": options})
-        return create_engine(url, pool_size=8, max_overflow=56)
+        self.engine = create_engine(url, pool_size=8, max_overflow=56)
+        self.reader: Engine = self.engine.execution_options(isolation_level="REPEATABLE READ")
+        self.writer = self.engine
+        # Connections of their own, that need not be switched to autocommit and back for each append.
+        self._single = create_engine(
+            url, isolation_level="AUTOCOMMIT", pool_reset_on_return=None, pool_size=4, max_overflow=60
+        )
 
-    def reader(self, engine: Engine) -> Engine:
-        return engine.execution_options(isolation_level="REPEATABLE READ")
-
-    def writer(self, engine: Engine) -> Engine:
-        return engine
+    def close(self) -> None:
+        self.engine.dispose()
+        self._single.dispose()
 
     def lock_stream(self, connection: Connection, name: str) -> StreamRow:
         row = _locked_row(connection, name)
@@ -122,8 +126,8 @@ class PostgreSQL:
             _copy(connection, rows)
         assert moved, "the head moved under its lock"
 
-    def write_unlocked(self, engine: Engine, rows: Rows) -> bool:
-        with engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
+    def write_unlocked(self, rows: Rows) -> bool:
+        with self._single.connect() as connection:
             return bool(connection.exec_driver_sql(_WRITE_ALL, _write_all_parameters(rows)).all())
 
     def explain(self, error: DBAPIError, where: str) -> errors.StoreError:

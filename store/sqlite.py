@@ -54,29 +54,27 @@ class SQLite:
 
     unlocked_limit = 0  # there are no round trips to save
 
-    def create_engine(self, url: URL, *, durable: bool) -> Engine:
-        engine = create_engine(
+    def __init__(self, url: URL, *, durable: bool) -> None:
+        self.engine = create_engine(
             url,
             # sqlite3 itself begins no transactions: `_begin` does, and says of which kind.
             connect_args={"isolation_level": None, "timeout": BUSY_TIMEOUT_S} | _timeout(url),
             pool_size=8,
             max_overflow=56,
         )
-        synchronous = "FULL" if durable else "NORMAL"
+        self.reader = self.engine
+        self.writer: Engine = self.engine.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"})
+        synchronous = "FULL" if durable else "OFF"
 
-        @event.listens_for(engine, "connect")
+        @event.listens_for(self.engine, "connect")
         def _connected(connection: sqlite3.Connection, _record: object) -> None:
             connection.execute(f"PRAGMA synchronous = {synchronous}")
             connection.execute("PRAGMA foreign_keys = ON")
 
-        event.listen(engine, "begin", _begin)
-        return engine
+        event.listen(self.engine, "begin", _begin)
 
-    def reader(self, engine: Engine) -> Engine:
-        return engine
-
-    def writer(self, engine: Engine) -> Engine:
-        return engine.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"})
+    def close(self) -> None:
+        self.engine.dispose()
 
     def lock_stream(self, connection: Connection, name: str) -> StreamRow:
         # BEGIN IMMEDIATE has locked the file already.
@@ -120,7 +118,7 @@ class SQLite:
             (after.position, after.hash, after.at_us, after.objects, after.id),
         )
 
-    def write_unlocked(self, engine: Engine, rows: Rows) -> bool:
+    def write_unlocked(self, rows: Rows) -> bool:
         raise NotImplementedError("SQLite appends under its lock")
 
     def explain(self, error: DBAPIError, where: str) -> errors.StoreError:

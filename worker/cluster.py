@@ -229,12 +229,12 @@ class Cluster:
                 results, batches, payloads = self._admit_all(requests, actor)
                 if not batches:
                     return results
-                appended = self.log.append_all(batches)[0]
-                if isinstance(appended, PositionConflict):
+                first = self.state.position + 1
+                try:
+                    self.log.append_all(batches, expected=self.state.position)
+                except PositionConflict:
                     continue
-                if isinstance(appended, GangerError):
-                    raise appended
-                self._fold_own(payloads, appended.first, batches[0].at)
+                self._fold_own(payloads, first, batches[0].at)
                 return results
 
     def _admit_all(
@@ -257,7 +257,7 @@ class Cluster:
             asked = batch.payloads[mark.count :]
             if asked:
                 drafts = [draft(payload, actor=actor) for payload in asked]
-                appends.append(AppendedBatch(drafts=drafts, at=at, expected=self.state.position + mark.count))
+                appends.append(AppendedBatch(drafts=drafts, at=at))
         return results, appends, batch.payloads
 
     def new_batch(self) -> Batch:

@@ -12,8 +12,7 @@ from typing import Protocol
 
 import msgspec
 
-from domain.envelope import GENESIS, chain, decode_line
-from domain.errors import CorruptLog
+from domain.envelope import Envelope
 from domain.events import Fact, GroupAttempted, PodBound, PodEvicted, PodNominated
 from domain.reducer import fold
 from domain.scheduling.cycle import decide
@@ -21,7 +20,7 @@ from domain.state import State
 from domain.upcast import CURRENT
 from domain.version import SCHEDULER
 from store.archive import open_archive, read_archive
-from store.chain import StoredEvent
+from store.chain import ChainChecker, StoredEvent
 from store.log import EventLog
 
 Progress = Callable[[int], None]
@@ -118,7 +117,7 @@ class _Replay:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._state = State()
-        self._hash = GENESIS
+        self._checker = ChainChecker()
         self._attempts = 0
         self._elsewhere = 0
         self._attempt = 0
@@ -135,8 +134,7 @@ class _Replay:
         for stored in self._source.events():
             for attempt in early.pop(self._state.position, ()):
                 self._decided_early[attempt.position] = self._decide(attempt.payload)
-            self._check_chain(stored)
-            divergence = self._compare(stored)
+            divergence = self._compare(stored, self._checker.check(stored))
             if divergence is not None:
                 break
             fold(self._state, (CURRENT.event(stored.type, stored.line),))
@@ -146,7 +144,9 @@ class _Replay:
             divergence = self._leftover()
         if progress is not None:
             progress(self._state.position)
-        return ReplayResult(self._state.position, self._attempts, self._elsewhere, self._hash, divergence)
+        return ReplayResult(
+            self._state.position, self._attempts, self._elsewhere, self._checker.head.hash, divergence
+        )
 
     def _snapshots_before_others_wrote(self) -> dict[int, list["_Attempt"]]:
         """The attempts that were committed after events they had not seen, by their snapshot."""
@@ -157,15 +157,7 @@ class _Replay:
                 early.setdefault(attempt.payload.snapshot, []).append(attempt)
         return early
 
-    def _check_chain(self, stored: StoredEvent) -> None:
-        self._hash = chain(self._hash, stored.line)
-        if self._hash != stored.hash:
-            raise CorruptLog(
-                "its hash does not follow from its line and the one before", position=stored.position
-            )
-
-    def _compare(self, stored: StoredEvent) -> Divergence | None:
-        envelope = decode_line(stored.line)
+    def _compare(self, stored: StoredEvent, envelope: Envelope) -> Divergence | None:
         if stored.type == GroupAttempted.__name__:
             left = self._leftover()
             if left is not None:

@@ -69,7 +69,7 @@ def export(settings: Settings, file: Path | None) -> None:
             export_log(log, sys.stdout.buffer)
             return
         newest = log.head()
-        with progress("exporting") as bar, open_archive(file, "w") as out:
+        with progress("exporting") as bar, _whole_or_not_at_all(file) as part, open_archive(part, "w") as out:
             written = export_log(log, out, progress=lambda done: bar(done, newest.position))
     note(f"{file}: {_line(written)}")
 
@@ -84,6 +84,17 @@ def import_(settings: Settings, file: Path) -> None:
 
     with _reading(file) as source, opened(settings, create=True) as store, progress("importing") as bar:
         print(_line(import_log(store, settings.cluster, source, progress=bar)))
+
+
+@contextmanager
+def _whole_or_not_at_all(file: Path) -> Iterator[Path]:
+    """A path beside `file` to write to, which takes its name once all is written."""
+    part = file.with_name(f".part-{file.name}")
+    try:
+        yield part
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """queue, why, history, replay, log, db: what the book says."""
 
 import json
+import sqlite3
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -290,3 +291,11 @@ def test_a_trace_is_simulated_into_the_store(folder: Path, ganger: Ganger, golde
     assert result.err.startswith("Try: ganger why PodGroup/second --at ")
     assert ganger("replay").code == 0
     assert "not empty" in ganger.error("simulate", "trace")
+
+
+def test_a_damaged_log_is_not_exported_in_part(book: Book, ganger: Ganger) -> None:
+    with sqlite3.connect("ganger.db") as connection:
+        connection.execute("UPDATE events SET line = X'7B7D' WHERE position = 3")
+
+    assert "position 3" in ganger.error("log", "export", "whole.log")
+    assert not list(Path().glob("*whole.log"))
