@@ -61,6 +61,7 @@ class _Server(uvicorn.Server):
                 create_app(clusters),
                 log_config=None,
                 access_log=False,
+                proxy_headers=False,
                 lifespan="off",
                 server_header=False,
                 timeout_graceful_shutdown=GRACE_S,

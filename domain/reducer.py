@@ -132,7 +132,7 @@ def _pod_updated(state: State, updated: ev.PodUpdated, position: int, at: int) -
     else:
         status = None
     if updated.deletion is not None:
-        pod.deletion = updated.deletion
+        _begin_deletion(pod, updated.deletion)
     if status is not None:
         pod.phase = status.phase
         if status.start_time is not None:
@@ -196,8 +196,16 @@ def _pod_nominated(state: State, nominated: ev.PodNominated, position: int, _: i
 def _pod_evicted(state: State, evicted: ev.PodEvicted, position: int, _: int) -> None:
     pod = _the_pod(state, evicted.pod, evicted.uid)
     state.delist(pod)
-    pod.deletion, pod.revision = ev.Deletion(at=evicted.at, grace=evicted.grace), position
+    _begin_deletion(pod, ev.Deletion(at=evicted.at, grace=evicted.grace))
+    pod.revision = position
     state.enlist(pod)
+
+
+def _begin_deletion(pod: Pod, deletion: ev.Deletion) -> None:
+    """Mark `pod` for deletion, which is a new generation of it, as in Kubernetes."""
+    if pod.deletion is None:
+        pod.generation += 1
+    pod.deletion = deletion
 
 
 def _binding_failed(state: State, failed: ev.BindingFailed, position: int, at: int) -> None:

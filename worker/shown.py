@@ -45,6 +45,7 @@ def as_stored(record: Record, manifest: Mapping[str, Any]) -> dict[str, Any]:
     if deletion is not None:
         metadata.update(_deletion(deletion))
     if isinstance(record, Pod):
+        metadata["generation"] = record.generation
         spec = {key: value for key, value in manifest["spec"].items() if key != "nodeName"}
         if record.node is not None:
             spec["nodeName"] = record.node

@@ -1,6 +1,6 @@
 """What the book says about an object: its history, and why it is where it is."""
 
-import hashlib
+from collections.abc import Sequence
 from itertools import islice
 from typing import Annotated, Any
 
@@ -16,6 +16,7 @@ from api.schemas import Explanation, LogPage, answers
 from api.subjects import kind_in_path
 from domain.admission.kinds import Kind, not_found
 from domain.explanation import LEVELS, at_level
+from store.chain import StoredEvent
 from worker.cluster import Cluster
 from worker.explaining import why
 from worker.history import events_of
@@ -90,14 +91,20 @@ def _history(cluster: Cluster, kind: Kind, key: str, query: HistoryQuery, known:
     events = list(islice(events_of(cluster.log, kind, key, after=after, until=last), query.limit + 1))
     if not events and next(cluster.log.history(f"{kind.name}/{key}", limit=1), None) is None:
         raise not_found(kind, key.rpartition("/")[2])
-    page = events[: query.limit]
-    body = items_body(page, next=page[-1].position if len(events) > len(page) else None)
-    tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+    page, more = events[: query.limit], len(events) > query.limit
+    tag = _tag(page, more=more)
     if known is not None and tag in known:
         return Response(status_code=304, headers={"ETag": tag})
-    reply = bytes_reply(body)
+    reply = bytes_reply(items_body(page, next=page[-1].position if more else None))
     reply.headers["ETag"] = tag
     return reply
+
+
+def _tag(page: Sequence[StoredEvent], *, more: bool) -> str:
+    """An ETag: where the page begins, and the hash of its last event, which vouches for all before it."""
+    if not page:
+        return '"0"'
+    return f'"{page[0].position}-{page[-1].hash.hex()}-{more:d}"'
 
 
 def _why(cluster: Cluster, kind: Kind, key: str, at: str | None, level: int) -> Response:

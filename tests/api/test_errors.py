@@ -190,7 +190,7 @@ def test_another_cluster_is_made_by_its_first_object(api: Api) -> None:
 
 
 def test_a_store_that_cannot_be_used_is_503(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    def locked(*_: object) -> None:
+    def locked(*_: object, **__: object) -> None:
         raise StoreLocked("the store x is locked by another process: try again, or stop that process")
 
     monkeypatch.setattr(type(api.served.cluster.log), "append_all", locked)
