@@ -34,7 +34,7 @@ WHERE id = %b AND position = %b AND hash = %b AND objects = %b AND lease_epoch =
 RETURNING id
 """
 
-_WRITE_ALL = f"""
+_WRITE_EVENTS = f"""
 WITH moved AS ({_MOVE_HEAD}),
 added_objects AS (
     INSERT INTO objects (stream_id, subject, id)
@@ -48,18 +48,19 @@ added_events AS (
 added_subjects AS (
     INSERT INTO subjects (stream_id, object_id, position)
     SELECT moved.id, new.* FROM moved, unnest(%b::bigint[], %b::bigint[]) AS new
-),
+)
+"""
+
+_WRITE_KEYS = """,
 added_keys AS (
     INSERT INTO idempotency (stream_id, key, first, last, digest)
     SELECT moved.id, new.* FROM moved, unnest(%b::text[], %b::bigint[], %b::bigint[], %b::bytea[]) AS new
 )
-SELECT pg_notify(%b::text, %b::text) FROM moved
 """
 
-_MOVE_AND_NOTIFY = f"""
-WITH moved AS ({_MOVE_HEAD})
-SELECT pg_notify(%b::text, %b::text) FROM moved
-"""
+_NOTIFY = "SELECT pg_notify(%b::text, %b::text) FROM moved"
+
+_MOVE_AND_NOTIFY = f"WITH moved AS ({_MOVE_HEAD}) {_NOTIFY}"
 
 _COPIES = {
     "objects": ("stream_id, subject, id", ("int4", "text", "int8")),
@@ -120,15 +121,16 @@ class PostgreSQL:
 
     def write(self, connection: Connection, rows: Rows) -> None:
         if len(rows.events) < COPY_FROM:
-            moved = connection.exec_driver_sql(_WRITE_ALL, _write_all_parameters(rows)).all()
+            moved = _write_at_once(connection, rows)
         else:
-            moved = connection.exec_driver_sql(_MOVE_AND_NOTIFY, _move_parameters(rows) + _notice(rows)).all()
+            parameters = (*_move_parameters(rows), *_notice(rows))
+            moved = bool(connection.exec_driver_sql(_MOVE_AND_NOTIFY, parameters).all())
             _copy(connection, rows)
         assert moved, "the head moved under its lock"
 
     def write_unlocked(self, rows: Rows) -> bool:
         with self._single.connect() as connection:
-            return bool(connection.exec_driver_sql(_WRITE_ALL, _write_all_parameters(rows)).all())
+            return _write_at_once(connection, rows)
 
     def explain(self, error: DBAPIError, where: str) -> errors.StoreError:
         answer = " ".join(str(error.orig).split())
@@ -136,6 +138,8 @@ class PostgreSQL:
         if state in _ERRORS:
             kind, text = _ERRORS[state]
             return kind(f"the store {where} {text} ({answer})")
+        if error.connection_invalidated:
+            self.close()  # the others have gone the same way: the next call connects anew
         if error.connection_invalidated or (
             isinstance(error.orig, psycopg.OperationalError) and state is None
         ):
@@ -151,6 +155,21 @@ def _locked_row(connection: Connection, name: str) -> StreamRow | None:
     return None if row is None else StreamRow(*row)
 
 
+def _write_at_once(connection: Connection, rows: Rows) -> bool:
+    """Move the head and add everything in one statement; False, and nothing added, if it is not there."""
+    parameters = [
+        *_move_parameters(rows),
+        *_columns(rows.objects, 3),
+        *_columns(rows.events, 6),
+        *_columns(rows.subjects, 3),
+    ]
+    statement = _WRITE_EVENTS + _NOTIFY
+    if rows.keys:  # seldom, and a part without rows costs time as well
+        statement = _WRITE_EVENTS + _WRITE_KEYS + _NOTIFY
+        parameters += _columns(rows.keys, 5)
+    return bool(connection.exec_driver_sql(statement, (*parameters, *_notice(rows))).all())
+
+
 def _move_parameters(rows: Rows) -> tuple[Any, ...]:
     before, after = rows.before, rows.after
     return (
@@ -161,17 +180,6 @@ def _move_parameters(rows: Rows) -> tuple[Any, ...]:
 
 def _notice(rows: Rows) -> tuple[str, str]:
     return channel(rows.stream), str(rows.after.position)
-
-
-def _write_all_parameters(rows: Rows) -> tuple[Any, ...]:
-    return (
-        *_move_parameters(rows),
-        *_columns(rows.objects, 3),
-        *_columns(rows.events, 6),
-        *_columns(rows.subjects, 3),
-        *_columns(rows.keys, 5),
-        *_notice(rows),
-    )
 
 
 def _columns(rows: Sequence[tuple[Any, ...]], width: int) -> list[list[Any]]:

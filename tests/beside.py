@@ -8,13 +8,13 @@ from msgspec import UNSET
 
 from build import Manifest
 from domain import events as ev
-from domain.objects import Condition
+from domain import objects
 from domain.queue import Lane
 from domain.state import State
 from domain.times import rfc3339
 from reference.amounts import offered, requested
 from reference.cycle import ERROR, SUCCESS, UNSCHEDULABLE, Outcome, is_deleting
-from reference.model import Attempt, Model
+from reference.model import Attempt, Condition, Model
 
 VERDICTS = {SUCCESS: "scheduled", UNSCHEDULABLE: "unschedulable", ERROR: "error"}
 HELD = (Lane.GATED, Lane.INCOMPLETE)
@@ -50,6 +50,22 @@ class Shadow(Model):
         if entity in self.entities and self.entities[entity].failure is not None:
             self._fixed[entity] = super().due(entity)
         return attempt
+
+    def binding_failed(self, key: str, message: str) -> None:
+        """The Pod waits again, which counts as an error of its entity."""
+        pod = self.pods[key]
+        pod.node, pod.entered_at = None, self.now
+        spec = {name: value for name, value in pod.manifest["spec"].items() if name != "nodeName"}
+        pod.manifest = {**pod.manifest, "spec": spec}
+        pod.conditions["PodScheduled"] = Condition("False", ERROR, message)
+        self._refresh_entities()
+        record = self.entities.get(pod.entity)
+        if record is None:  # its group is not there
+            return
+        record.errors += 1
+        record.failure = Outcome(ERROR)
+        record.timestamp = self.now
+        self._fixed[pod.entity] = super().due(pod.entity)
 
     def would_end_otherwise(self, entity: str) -> bool:
         before = self.entities[entity].failure
@@ -114,7 +130,7 @@ class Beside:
     def _attempt(self, made: ev.GroupAttempted) -> None:
         model = self.model
         model.now = max(model.now, made.at)
-        assert model.may_try(made.entity), f"{made.entity} was tried out of turn"
+        assert model.may_try(made.entity), f"{made.entity} is not next: {self._line()}"
         attempt = model.attempt(made.entity)
         outcome = attempt.outcome
         assert made.outcome == VERDICTS[outcome.verdict]
@@ -123,6 +139,14 @@ class Beside:
             assert sorted(made.skipped) == sorted(outcome.skipped)
         self._bindings = list(outcome.bound.items())
         self._check_whole(made.entity, outcome)
+
+    def _line(self) -> list[tuple[str, str | None, object]]:
+        """What waits, in the eyes of the model, for the text of a failure."""
+        model = self.model
+        return [
+            (name, model.lane(name), (record.timestamp, model.rank(name), model.gate(name)))
+            for name, record in model.entities.items()
+        ]
 
     def _check_whole(self, entity: str, outcome: Outcome) -> None:
         """No attempt leaves a gang that it began to bind below its minimum."""
@@ -146,6 +170,8 @@ class Beside:
                 model.add(_manifest(fact))
             case ev.PodUpdated() | ev.NodeUpdated() | ev.PodGroupUpdated():
                 model.update(self._updated(fact, at))
+            case ev.BindingFailed():
+                model.binding_failed(fact.pod, fact.message)
             case ev.PodDeleted() | ev.NodeDeleted() | ev.PodGroupDeleted():
                 model.delete(ev.kind_of(fact), fact.key)
             case _:
@@ -172,11 +198,11 @@ def _manifest(fact: ev.Added | ev.Updated | ev.PodAdded | ev.PodUpdated) -> Mani
     return manifest
 
 
-def _compare_conditions(key: str, ours: Condition | None, wanted: Any) -> None:
+def _compare_conditions(key: str, ours: objects.Condition | None, wanted: Any) -> None:
     if ours is None or wanted is None:
         assert ours is None, f"{key}: {ours}, expected none"
         assert wanted is None, f"{key}: no condition, expected {wanted}"
         return
-    assert (ours.status, ours.reason or None) == (wanted.status, wanted.reason), key
+    assert (ours.status, ours.reason or None) == (wanted.status, wanted.reason), f"{key}: {ours}, {wanted}"
     if wanted.message is not None:
-        assert ours.message == wanted.message, key
+        assert ours.message == wanted.message, f"{key}: {ours.message!r}, expected {wanted.message!r}"

@@ -1,6 +1,6 @@
 """A cluster in memory: requests through admission, the simulated kubelet, decisions, all folded."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import count
 
 import msgspec
@@ -9,9 +9,12 @@ from msgspec import UNSET
 from build import Manifest, Story
 from domain import events as ev
 from domain.admission.kinds import kind_named
+from domain.envelope import GENESIS, chain, decode_line, encode_line
 from domain.queue import Hold, Lane, Verdict
 from domain.scheduling.cycle import Decision, decide
 from domain.state import State
+from domain.upcast import draft
+from store.chain import StoredEvent
 from worker.batch import Batch, Outcome
 from worker.kubelet import Kubelet
 from worker.shown import as_stored, record_of
@@ -100,6 +103,37 @@ class Book(Story):
             now=self.now,
             new_uid=lambda: f"00000000-0000-4000-8000-{next(self._uids):012x}",
         )
+
+
+class Lines:
+    """The log of some lines, as a store gives it; whatever they say, its chain holds."""
+
+    def __init__(self, lines: Sequence[bytes]) -> None:
+        self.stored: list[StoredEvent] = []
+        previous = GENESIS
+        for line in lines:
+            read = decode_line(line)
+            previous = chain(previous, line)
+            self.stored.append(StoredEvent(read.position, read.kind, read.at, line, previous))
+
+    def events(self) -> Iterator[StoredEvent]:
+        """All events, oldest first."""
+        return iter(self.stored)
+
+    def attempts(self) -> Iterator[StoredEvent]:
+        """The GroupAttempted events, oldest first."""
+        return (event for event in self.stored if event.type == "GroupAttempted")
+
+
+def lines_of(book: Book) -> list[bytes]:
+    """The lines of the log in `book`."""
+    firsts = set(book.batches)
+    lines, batch = [], 1
+    for event in book.events:
+        batch = event.position if event.position in firsts else batch
+        written = draft(event.payload, actor="test")
+        lines.append(encode_line(written, position=event.position, batch=batch, at=event.at))
+    return lines
 
 
 def fresh_attempt(state: State, entity: str, now: int) -> Decision:

@@ -10,12 +10,12 @@ import sys
 from collections.abc import Callable
 
 import psycopg
-from sqlalchemy import event
+from sqlalchemy import Engine, Pool, event
 
 from domain.envelope import Draft
 from drafts import draft, drafts
 from store.append import Batch
-from store.engine import Store, open_store
+from store.engine import open_store
 from store.leases import acquire
 from store.log import EventLog
 
@@ -58,7 +58,7 @@ def append_batch(log: EventLog, scenario: str) -> None:
             log.append(batch_of(scenario), at=2, idempotency_key=KEY)
 
 
-def kill_at(store: Store, step: int) -> None:
+def kill_at(step: int) -> None:
     """Die at the step of this number, counted from now on."""
     left = step
 
@@ -69,8 +69,8 @@ def kill_at(store: Store, step: int) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     for moment in ("before_cursor_execute", "after_cursor_execute", "begin", "commit"):
-        event.listen(store.engine, moment, count)
-    event.listen(store.engine, "checkin", count)  # a connection comes back after its commit
+        event.listen(Engine, moment, count)
+    event.listen(Pool, "checkin", count)  # a connection comes back after its commit
     psycopg.Copy.write_row = counted(psycopg.Copy.write_row, count)  # type: ignore[method-assign]
 
 
@@ -94,7 +94,7 @@ def run(location: str, stream: str, scenario: str, step: int) -> None:
     log = EventLog(store, stream)
     if scenario != "first":
         prepare(log)
-    kill_at(store, step)
+    kill_at(step)
     append_batch(log, scenario)
     store.close()
 

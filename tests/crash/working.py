@@ -21,13 +21,14 @@ def run(location: str, stream: str, step: int) -> None:
     store = open_store(location, create=False, durable=False)
     clock = VirtualClock(START)
     worker = Worker(Cluster.open(store, stream, clock=clock))
-    kill_at(store, step)
+    kill_at(step)
     worker.settle(clock)
     store.close()
 
 
 def main(location: str) -> None:
     """Take tasks until the input ends."""
+    open_store(location, create=False, durable=False).close()  # imports what the children need
     for line in sys.stdin:
         stream, step = line.split()
         child = os.fork()

@@ -210,6 +210,19 @@ def test_only_refused_batches_append_nothing(log: EventLog) -> None:
     assert log.head().position == 1
 
 
+@pytest.mark.parametrize("moved", [1, 2], ids=["by as much as the first batch", "by more"])
+def test_batches_that_build_on_each_other_stand_or_fall_together(log: EventLog, moved: int) -> None:
+    log.append([draft()], at=1)
+    EventLog(log.store, log.stream).append(drafts(moved), at=1)  # as another process would
+    batches = [Batch(drafts=[draft()], at=1), Batch(drafts=[draft()], at=1)]
+    with pytest.raises(PositionConflict):
+        log.append_all(batches, expected=1)
+    assert log.head().position == 1 + moved
+    outcomes = log.append_all(batches, expected=1 + moved)
+    assert [outcome[:2] for outcome in outcomes] == [(2 + moved, 2 + moved), (3 + moved, 3 + moved)]  # type: ignore[index]
+    verify(log, deep=True)
+
+
 def test_object_ids_survive_being_forgotten(log: EventLog, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("store.log.KNOWN_OBJECTS", 3)
     for _ in range(3):
