@@ -28,11 +28,14 @@ ATTEMPT: Final = "GroupAttempted"
 
 metadata = MetaData()
 
+_Name = Text().with_variant(Text(collation="C"), "postgresql")
+"""Text in order of code points in every database, whatever its language: the same order, and faster."""
+
 streams = Table(
     "streams",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("name", Text, nullable=False),
+    Column("name", _Name, nullable=False),
     Column("position", BigInteger, nullable=False),  # of the newest event, 0 if none
     Column("hash", LargeBinary, nullable=False),  # of the newest event
     Column("at_us", BigInteger, nullable=False),  # of the newest event
@@ -48,7 +51,7 @@ events = Table(
     metadata,
     Column("stream_id", Integer, primary_key=True, autoincrement=False),
     Column("position", BigInteger, primary_key=True, autoincrement=False),
-    Column("type", Text, nullable=False),  # a copy of what is in the line, as `at_us` is
+    Column("type", _Name, nullable=False),  # a copy of what is in the line, as `at_us` is
     Column("at_us", BigInteger, nullable=False),
     Column("line", LargeBinary, nullable=False),
     Column("hash", LargeBinary, nullable=False),
@@ -65,7 +68,7 @@ objects = Table(
     "objects",
     metadata,
     Column("stream_id", Integer, primary_key=True, autoincrement=False),
-    Column("subject", Text, primary_key=True),
+    Column("subject", _Name, primary_key=True),
     Column("id", BigInteger, nullable=False),  # 1, 2, 3 … in order of first appearance in the stream
     sqlite_with_rowid=False,
 )
@@ -83,7 +86,7 @@ idempotency = Table(
     "idempotency",
     metadata,
     Column("stream_id", Integer, primary_key=True, autoincrement=False),
-    Column("key", Text, primary_key=True),
+    Column("key", _Name, primary_key=True),
     Column("first", BigInteger, nullable=False),
     Column("last", BigInteger, nullable=False),
     Column("digest", LargeBinary, nullable=False),  # of what was asked for

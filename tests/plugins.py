@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, settings
 
 IN_CI = bool(os.environ.get("CI"))
 
-settings.register_profile("dev", max_examples=50, deadline=None)
+# How fast the machine is says nothing about a test, so neither profile minds slow examples.
+settings.register_profile("dev", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 # Derandomized: a commit is green or red, whoever runs it. `dev` keeps looking elsewhere each time.
 settings.register_profile(
     "ci",

@@ -10,12 +10,14 @@ down_revision: str | None = None
 branch_labels: Sequence[str] | None = None
 depends_on: Sequence[str] | None = None
 
+_NAME = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
+
 
 def upgrade() -> None:
     op.create_table(
         "streams",
         sa.Column("id", sa.Integer(), primary_key=True),
-        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("name", _NAME, nullable=False),
         sa.Column("position", sa.BigInteger(), nullable=False),
         sa.Column("hash", sa.LargeBinary(), nullable=False),
         sa.Column("at_us", sa.BigInteger(), nullable=False),
@@ -29,7 +31,7 @@ def upgrade() -> None:
         "events",
         sa.Column("stream_id", sa.Integer(), primary_key=True, autoincrement=False),
         sa.Column("position", sa.BigInteger(), primary_key=True, autoincrement=False),
-        sa.Column("type", sa.Text(), nullable=False),
+        sa.Column("type", _NAME, nullable=False),
         sa.Column("at_us", sa.BigInteger(), nullable=False),
         sa.Column("line", sa.LargeBinary(), nullable=False),
         sa.Column("hash", sa.LargeBinary(), nullable=False),
@@ -44,7 +46,7 @@ def upgrade() -> None:
     op.create_table(
         "objects",
         sa.Column("stream_id", sa.Integer(), primary_key=True, autoincrement=False),
-        sa.Column("subject", sa.Text(), primary_key=True),
+        sa.Column("subject", _NAME, primary_key=True),
         sa.Column("id", sa.BigInteger(), nullable=False),
         sqlite_with_rowid=False,
     )
@@ -58,7 +60,7 @@ def upgrade() -> None:
     op.create_table(
         "idempotency",
         sa.Column("stream_id", sa.Integer(), primary_key=True, autoincrement=False),
-        sa.Column("key", sa.Text(), primary_key=True),
+        sa.Column("key", _NAME, primary_key=True),
         sa.Column("first", sa.BigInteger(), nullable=False),
         sa.Column("last", sa.BigInteger(), nullable=False),
         sa.Column("digest", sa.LargeBinary(), nullable=False),

@@ -20,8 +20,7 @@ def test_the_demo_holds(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "230 started of 230" in done.stdout
-    assert re.search(r"0/160 nodes are available: \d+ Insufficient nvidia.com/gpu", done.stdout) or re.search(
-        r"Insufficient", done.stdout
-    )
+    assert re.search(r"minCount \(\d+\) cannot be satisfied: \d+ scheduled, \d+ remaining", done.stdout)
+    assert re.search(r"0/160 nodes are available: .*160 Insufficient nvidia\.com/gpu", done.stdout)
     assert "verified" in done.stdout
     assert "All of it held" in done.stdout

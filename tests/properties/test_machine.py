@@ -177,7 +177,7 @@ def test_any_order_of_events(shared_store: Store) -> None:
     run_state_machine_as_test(
         lambda: Machine(shared_store),
         settings=settings(
-            max_examples=max(1, profile.max_examples // (8 if on_a_server else 2)),
+            max_examples=max(4, profile.max_examples // (10 if on_a_server else 2)),
             stateful_step_count=30,
             suppress_health_check=list(HealthCheck),
         ),

@@ -177,10 +177,10 @@ def test_position_at(log: EventLog, at: int, expected: int) -> None:
 
 def test_streams_are_named_once_they_have_events(store: Store) -> None:
     assert stream_names(store) == []
-    EventLog(store, "b").append([draft()], at=1)
-    EventLog(store, "a").append([draft()], at=1)
+    for name in ("b", "é", "B", "a"):
+        EventLog(store, name).append([draft()], at=1)
     EventLog(store, "empty").append([], at=1)
-    assert stream_names(store) == ["a", "b"]
+    assert stream_names(store) == ["B", "a", "b", "é"]
 
 
 def _stream_id(log: EventLog) -> int:
