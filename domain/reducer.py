@@ -292,13 +292,17 @@ def _member_left(state: State, pod: Pod, group: str, position: int, at: int) -> 
     members = state.members[group]
     if not members.pending:
         state.queue.drop(name)
+        return
+    entity = state.queue.entities[name]
+    oldest = state.pods[next(iter(members.pending))]
+    if oldest.arrival > entity.snapshot:  # whoever waits came while the attempt was made: a new entity
+        state.queue.drop(name)
+        _review(state, name, oldest, position, oldest.queued_us)
     elif members.dying:
         _review_group(state, group, position, at)
-    else:
-        entity = state.queue.entities[name]
-        if entity.arrival == pod.arrival:
-            entity.arrival = state.pods[next(iter(members.pending))].arrival
-            state.queue.put(entity)
+    elif entity.arrival == pod.arrival:
+        entity.arrival = oldest.arrival
+        state.queue.put(entity)
 
 
 def _due(state: State, entity: Entity, failures: int) -> int:

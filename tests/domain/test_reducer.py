@@ -214,6 +214,29 @@ def test_the_same_findings_again_touch_nothing_a_user_sees() -> None:
     assert story.state.pods["default/a"].revision == revision
 
 
+def test_who_came_while_all_others_were_placed_waits_as_if_it_had_come_after() -> None:
+    story = Story(node("n", cpu="8"), group("g", 2), *[pod(f"g-{n}", cpu="1", group="g") for n in range(2)])
+    story.wait(5)
+    decision = decide(story.state, story.now)
+    assert decision is not None
+    story.wait(3).add(pod("g-late", cpu="1", group="g"))
+    came = story.now
+    story.wait(1).append(*decision.payloads)
+    entity = story.state.queue.entities[GANG]
+    assert (entity.attempts, entity.timestamp, entity.verdict) == (0, came, Verdict.UNTRIED)
+    story.decide()
+    assert story.state.pods["default/g-late"].node == "n"
+
+
+def test_who_came_while_some_were_placed_joins_those_that_are_left() -> None:
+    story = Story(node("n", cpu="1"), group("g", 1), *[pod(f"g-{n}", cpu="1", group="g") for n in range(2)])
+    decision = decide(story.state, story.now)
+    assert decision is not None
+    story.wait(3).add(pod("g-late", cpu="1", group="g")).append(*decision.payloads)
+    entity = story.state.queue.entities[GANG]
+    assert (entity.attempts, entity.timestamp) == (1, START)
+
+
 # Bindings that fail
 
 
