@@ -9,7 +9,6 @@ from domain.objects import Group, Pod
 from domain.queue import Entity, Hold, Lane
 from domain.state import State
 
-
 _BELOW_MINIMUM = Hold(
     Lane.GATED, "GangScheduling", "waiting for minCount pods from a gang to appear in scheduling queue"
 )

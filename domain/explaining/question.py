@@ -9,7 +9,7 @@ from domain.explaining.outlook import line_of, missing, missing_members, next_tr
 from domain.explaining.proof import infeasible
 from domain.explanation import Explanation, Hold, Moment, ObjectRef, Quorum
 from domain.objects import Group
-from domain.queue import Entity, Verdict
+from domain.queue import Entity
 from domain.state import State
 from domain.times import rfc3339_micro
 
@@ -86,7 +86,7 @@ def in_queue(question: Question, told: Explanation, entity: Entity) -> Explanati
 def refused(question: Question, told: Explanation, entity: Entity) -> Explanation:
     """`told` with what else is known if `entity` was refused: preemption, and whether it could be placed."""
     attempt = question.attempt
-    if attempt is None or entity.verdict is not Verdict.REJECTED:
+    if attempt is None or not entity.rejected:
         return told
     argument = infeasible(question.state, entity)
     group = None if entity.is_pod else entity.key
