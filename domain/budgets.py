@@ -47,7 +47,7 @@ class Budget(msgspec.Struct, frozen=True, gc=False, array_like=True):
         return all(_meets(labels.get(one.key), one) for one in self.selector)
 
 
-class Standing(NamedTuple):
+class Counted(NamedTuple):
     """The numbers of a budget, as its status names them."""
 
     allowed: int
@@ -71,7 +71,7 @@ def budget_of(key: str, manifest: Mapping[str, Any]) -> Budget:
     )
 
 
-def standing(budget: Budget, pods: Mapping[str, Pod]) -> Standing:
+def counted(budget: Budget, pods: Mapping[str, Pod]) -> Counted:
     """What a disruption controller counts for `budget` among `pods`.
 
     Expected are the Pods that have not ended; healthy are those of them that run and are not being
@@ -83,12 +83,12 @@ def standing(budget: Budget, pods: Mapping[str, Pod]) -> Standing:
         desired = max(0, len(expected) - _scaled(budget.max_unavailable, len(expected)))
     else:
         desired = _scaled(0 if budget.min_available is None else budget.min_available, len(expected))
-    return Standing(max(0, healthy - desired) if expected else 0, healthy, desired, len(expected))
+    return Counted(max(0, healthy - desired) if expected else 0, healthy, desired, len(expected))
 
 
 def allowance(budget: Budget, pods: Mapping[str, Pod]) -> int:
     """How many more Pods may be disrupted: as observed, else as counted."""
-    return standing(budget, pods).allowed if budget.observed is None else budget.observed.allowed
+    return counted(budget, pods).allowed if budget.observed is None else budget.observed.allowed
 
 
 def _scaled(amount: int | str, whole: int) -> int:

@@ -1,7 +1,7 @@
 """What is free on the nodes: the private copy of the node table that one cycle plays with."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -158,8 +158,20 @@ class Room:
         if shape.host_ports:
             self.ports.give_back(self.roster.names[row], shape.host_ports)
 
+    def forget_all(self, counts: Mapping[int, int], shape: PodShape) -> None:
+        """Take so many Pods of `shape` off the node in each row."""
+        taken = self.ask(shape).taken
+        self.used[:, list(counts)] -= taken[:, np.newaxis] * np.array(list(counts.values()))
+        if shape.host_ports:
+            for row, count in counts.items():
+                for _ in range(count):
+                    self.ports.give_back(self.roster.names[row], shape.host_ports)
+
     def _add(self, rows: Sequence[int], shape: PodShape, times: int) -> None:
         taken = self.ask(shape).taken
+        if len(rows) == 1:
+            self.used[:, rows[0]] += taken * times
+            return
         for row, count in Counter(rows).items():
             self.used[:, row] += taken * (count * times)
 

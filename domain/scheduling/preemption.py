@@ -76,9 +76,9 @@ def preempt_for_group(state: State, group: Group, members: Sequence[Member]) -> 
     if not (leaf.succeeded and leaf.placed):
         return Answer(leaf.text or texts.flagged())
     placed = [(state.spec(pod).shape, row) for pod, row in leaf.placed]
-    broken = violating(units, tuple(state.budgets.values()), state)
-    gone = without_reprieve(state, room, units, broken, placed)
-    victims = _pods_of([units[place] for place in gone])
+    for shape, row in placed:
+        room.forget(row, shape)
+    victims = _pods_of(without_reprieve(state, room, units, violating(state, units), placed))
     return Answer(
         texts.found_for_group(len(victims)),
         waits=True,
@@ -104,9 +104,8 @@ def preempt_for_pod(state: State, pod: Pod, diagnosis: Diagnosis) -> Answer:
     helped = [row for row in np.flatnonzero(evaluation.feasible).tolist() if cleared.names[row] in on_node]
     if not helped:
         return Answer(_no_candidate(cleared, evaluation, diagnosis, on_node))
-    room = room_for(state, spec.priority, [pod])
     best = min(
-        (_candidate(state, room, row, spec.shape, on_node[room.names[row]]) for row in helped),
+        (_candidate(state, cleared, row, spec.shape, on_node[cleared.names[row]]) for row in helped),
         key=_Candidate.order,
     )
     victims = _pods_of(best.victims)
@@ -143,23 +142,13 @@ class _Candidate:
 
 
 def _candidate(state: State, room: Room, row: int, shape: PodShape, units: Sequence[Unit]) -> _Candidate:
-    """Whom it costs to put a Pod of `shape` on the node in `row`, with `units` on it; `room` is left
-    as it was."""
-    broken = violating(units, tuple(state.budgets.values()), state)
-    clear(state, room, units)
-    room.assume(row, shape)
-    gone = without_reprieve(state, room, units, broken, [(shape, row)])
-    room.forget(row, shape)
-    victims = [units[place] for place in gone]
-    _restore(state, room, victims)
-    return _Candidate(room.names[row], victims, len(broken.intersection(gone)))
+    """Whom it costs to put a Pod of `shape` on the node in `row`, with `units` on it.
 
-
-def _restore(state: State, room: Room, units: Sequence[Unit]) -> None:
-    for unit in units:
-        for pod in unit.pods:
-            if (row := room.roster.row.get(str(pod.node))) is not None:
-                room.assume(row, state.spec(pod).shape)
+    Units are cleared from `room`; those that can stay are put back on this node, and no other.
+    """
+    broken = violating(state, units)
+    victims = without_reprieve(state, room, units, broken, [(shape, row)])
+    return _Candidate(room.names[row], victims, sum(unit.name in broken for unit in victims))
 
 
 def _no_candidate(

@@ -5,10 +5,11 @@ Source: kube-scheduler 1.37, framework/preemption; KEP-5710.
 
 import enum
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
 
 from domain.budgets import Budget, allowance
-from domain.objects import Group, Pod, Standing
+from domain.objects import TERMINAL_PHASES, Pod
 from domain.state import State
 
 
@@ -20,8 +21,7 @@ class UnitKind(enum.IntEnum):
     POD = 2
 
 
-@dataclass(frozen=True)
-class Unit:
+class Unit(NamedTuple):
     """`pods`, oldest first, all on nodes. `priority` is that of their root group, if they have one."""
 
     kind: UnitKind
@@ -29,9 +29,18 @@ class Unit:
     pods: tuple[Pod, ...]
 
     @property
+    def name(self) -> str:
+        """What tells it apart: the key of its first Pod."""
+        return self.pods[0].key
+
+    @property
     def started_us(self) -> float:
         """When the first of its Pods started; infinite if none has."""
         return min(_started(pod) for pod in self.pods)
+
+    def is_on(self, nodes: AbstractSet[str]) -> bool:
+        """Whether one of its Pods is on one of `nodes`."""
+        return any(pod.node in nodes for pod in self.pods)
 
     def importance(self) -> tuple[int, int, int, float, str]:
         """The smaller key is more important."""
@@ -39,37 +48,38 @@ class Unit:
 
 
 def units_below(state: State, priority: int) -> list[Unit]:
-    """All units that a preemptor of `priority` may evict, the most important first.
+    """All units that a preemptor of `priority` may evict, in no order that means anything.
 
     Pods that are being deleted are among them: they will be gone without anybody's doing.
     """
     lowest = min((*state.bound_priorities, *state.group_priorities), default=priority)
     if lowest >= priority:
         return []
-    return sorted((unit for unit in _units(state) if unit.priority < priority), key=Unit.importance)
+    return list(_units(state, priority))
 
 
 def unit_priority(state: State, pod: Pod) -> int:
     """The priority at which `pod` can be a victim."""
-    group = _group_of(state, pod)
+    group = None if pod.group is None else state.groups.get(pod.group)
     return state.spec(pod).priority if group is None else group.priority
 
 
-def violating(units: Iterable[Unit], budgets: Sequence[Budget], state: State) -> set[int]:
-    """Which of `units`, by place in their order of importance, would break a budget.
+def violating(state: State, units: Iterable[Unit]) -> set[str]:
+    """Which of `units`, by name, would break a budget if all of them went, the most important first.
 
     Each Pod takes one from every budget that protects it and does not count it as disrupted yet.
     """
+    budgets = tuple(state.budgets.values())
     if not budgets:
         return set()
     left = {budget.key: allowance(budget, state.pods) for budget in budgets}
     broken = set()
-    for place, unit in enumerate(units):
+    for unit in sorted(units, key=Unit.importance):
         for pod in unit.pods:
             for budget in _charged(budgets, pod):
                 left[budget.key] -= 1
                 if left[budget.key] < 0:
-                    broken.add(place)
+                    broken.add(unit.name)
     return broken
 
 
@@ -81,22 +91,23 @@ def _charged(budgets: Sequence[Budget], pod: Pod) -> Iterator[Budget]:
             yield budget
 
 
-def _units(state: State) -> Iterator[Unit]:
+def _units(state: State, below: int) -> Iterator[Unit]:
+    specs = state.specs.all
     for pod in state.pods.values():
-        if state.standing(pod) is Standing.BOUND:
-            group = _group_of(state, pod)
-            if group is None:
-                yield Unit(UnitKind.POD, state.spec(pod).priority, (pod,))
-            elif not group.disrupted_whole:
-                yield Unit(UnitKind.GROUP, group.priority, (pod,))
+        if pod.node is None or pod.phase in TERMINAL_PHASES:
+            continue
+        group = None if pod.group is None else state.groups.get(pod.group)
+        if group is None:
+            priority = specs[pod.spec].priority
+            if priority < below:
+                yield Unit(UnitKind.POD, priority, (pod,))
+        elif group.priority < below and not group.disrupted_whole:
+            yield Unit(UnitKind.GROUP, group.priority, (pod,))
     for group in state.groups.values():
-        if group.disrupted_whole and (bound := state.members_of(group.key).bound):
+        whole = group.disrupted_whole and group.priority < below
+        if whole and (bound := state.members_of(group.key).bound):
             pods = sorted((state.pods[key] for key in bound), key=lambda pod: pod.arrival)
             yield Unit(UnitKind.GROUP, group.priority, tuple(pods))
-
-
-def _group_of(state: State, pod: Pod) -> Group | None:
-    return None if pod.group is None else state.groups.get(pod.group)
 
 
 def _started(pod: Pod) -> float:

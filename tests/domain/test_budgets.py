@@ -3,7 +3,7 @@
 import pytest
 
 from build import Manifest
-from domain.budgets import Standing, allowance, budget_of, standing
+from domain.budgets import Counted, allowance, budget_of, counted
 from domain.events import Deletion
 from domain.objects import Pod
 
@@ -80,7 +80,7 @@ def test_what_the_controller_counts(spec: Manifest, allowed: int, desired: int) 
     ]
     budget = budget_of("default/k", {"spec": {"selector": {"matchLabels": {"app": "a"}}, **spec}})
     by_key = {one.key: one for one in pods}
-    assert standing(budget, by_key) == Standing(allowed, healthy=3, desired=desired, expected=5)
+    assert counted(budget, by_key) == Counted(allowed, healthy=3, desired=desired, expected=5)
     assert allowance(budget, by_key) == allowed
 
 
@@ -92,4 +92,4 @@ def test_a_written_status_counts_for_more() -> None:
 def test_no_disruption_is_allowed_of_nobody() -> None:
     selector = {"matchLabels": {"app": "a"}}
     budget = budget_of("default/k", {"spec": {"maxUnavailable": 3, "selector": selector}})
-    assert standing(budget, {}).allowed == 0
+    assert counted(budget, {}).allowed == 0
