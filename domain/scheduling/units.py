@@ -50,7 +50,8 @@ class Unit(NamedTuple):
 def units_below(state: State, priority: int) -> list[Unit]:
     """All units that a preemptor of `priority` may evict, in no order that means anything.
 
-    Pods that are being deleted are among them: they will be gone without anybody's doing.
+    Pods that are being deleted are among them: they will be gone without anybody's doing. Whoever is
+    only on nodes that have left stands in nobody's way.
     """
     lowest = min((*state.bound_priorities, *state.group_priorities), default=priority)
     if lowest >= priority:
@@ -94,7 +95,7 @@ def _charged(budgets: Sequence[Budget], pod: Pod) -> Iterator[Budget]:
 def _units(state: State, below: int) -> Iterator[Unit]:
     specs = state.specs.all
     for pod in state.pods.values():
-        if pod.node is None or pod.phase in TERMINAL_PHASES:
+        if pod.node not in state.node_records or pod.phase in TERMINAL_PHASES:
             continue
         group = None if pod.group is None else state.groups.get(pod.group)
         if group is None:
@@ -107,7 +108,9 @@ def _units(state: State, below: int) -> Iterator[Unit]:
         whole = group.disrupted_whole and group.priority < below
         if whole and (bound := state.members_of(group.key).bound):
             pods = sorted((state.pods[key] for key in bound), key=lambda pod: pod.arrival)
-            yield Unit(UnitKind.GROUP, group.priority, tuple(pods))
+            unit = Unit(UnitKind.GROUP, group.priority, tuple(pods))
+            if unit.is_on(state.node_records.keys()):
+                yield unit
 
 
 def _started(pod: Pod) -> float:
