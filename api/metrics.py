@@ -20,7 +20,13 @@ from worker.cluster import Cluster
 
 disable_created_metrics()  # a series for each counter that says when it was made, which nobody asks for
 
-RESULTS = ("scheduled", "unschedulable", "error")
+RESULTS = {
+    "scheduled": "scheduled",
+    "unschedulable": "unschedulable",
+    "waitingOnPreemption": "waiting_on_preemption",
+    "error": "error",
+}
+"""The outcomes of attempts, as kube-scheduler's metrics call them."""
 
 _BUCKETS = [0.001 * 2**i for i in range(15)]
 _LABELS = ("cluster", "result", "profile")
@@ -46,7 +52,7 @@ class Metrics:
     def watch(self, cluster: Cluster) -> None:
         """Count what is attempted in `cluster` from now on."""
         name = cluster.log.stream
-        for result in RESULTS:
+        for result in RESULTS.values():
             for counter in (self._group_attempts, self._pod_attempts):
                 counter.labels(name, result, _profile(cluster.state))
 
@@ -55,7 +61,7 @@ class Metrics:
                 if isinstance(event.payload, GroupAttempted):
                     attempt = event.payload
                     counter = self._pod_attempts if _of_pod(attempt) else self._group_attempts
-                    counter.labels(name, attempt.outcome, _profile(state)).inc()
+                    counter.labels(name, RESULTS[attempt.outcome], _profile(state)).inc()
 
         cluster.listen(count)
         self._clusters.append(cluster)
@@ -66,7 +72,8 @@ class Metrics:
 
         def observe(attempt: GroupAttempted, seconds: float) -> None:
             histogram = self._pod_seconds if _of_pod(attempt) else self._group_seconds
-            histogram.labels(name, attempt.outcome, _profile(cluster.state)).observe(seconds)
+            result = RESULTS[attempt.outcome]
+            histogram.labels(name, result, _profile(cluster.state)).observe(seconds)
 
         return observe
 

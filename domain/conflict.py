@@ -14,29 +14,38 @@ def stands(decision: Decision, event: ev.Event) -> bool:
     """Whether `decision` may be committed after `event`, which came after its snapshot.
 
     It may not if the event changed one of its Pods or its group, took room on or changed a node
-    it chose, or configured the scheduler. New members of the group come after the decision.
+    it chose, changed one of its victims or what their rank and protection hang on, or configured the
+    scheduler. New members of the group come after the decision.
     """
     match event.payload:
         case ev.PodAdded() as added:
             return added.node not in decision.nodes and not _of_group(decision, added.group, added.node)
         case ev.PodUpdated() as updated:
             takes_room = updated.object is not UNSET and updated.node in decision.nodes
-            mine = updated.key in decision.pods or _of_group(decision, updated.group, updated.node)
+            mine = _concerns(decision, updated.key, updated.group, updated.node)
             return not takes_room and not mine
         case ev.PodDeleted() as deleted:
-            return deleted.key not in decision.pods and not _of_group(decision, deleted.group, deleted.node)
+            return not _concerns(decision, deleted.key, deleted.group, deleted.node)
         case ev.PodBound() as bound:
             return bound.node not in decision.nodes and bound.pod not in decision.pods
         case ev.PodNominated() | ev.PodEvicted() | ev.BindingFailed() as changed:
-            return changed.pod not in decision.pods and not _of_group(decision, changed.group, changed.node)
+            return not _concerns(decision, changed.pod, changed.group, changed.node)
+        case (
+            ev.PodDisruptionBudgetAdded() | ev.PodDisruptionBudgetUpdated() | ev.PodDisruptionBudgetDeleted()
+        ):
+            return not decision.victims
         case ev.NodeUpdated() | ev.NodeDeleted() as changed:
             return changed.key not in decision.nodes
         case ev.PodGroupAdded() | ev.PodGroupUpdated() | ev.PodGroupDeleted() as changed:
-            return changed.key != decision.group
+            return changed.key != decision.group and not decision.victims
         case ev.SchedulerConfigured() | ev.GroupAttempted():
             return _other_attempt(decision, event.payload)
         case _:
             return True
+
+
+def _concerns(decision: Decision, pod: str, group: str | None, node: str | None) -> bool:
+    return pod in decision.pods or pod in decision.victims or _of_group(decision, group, node)
 
 
 def _of_group(decision: Decision, group: str | None, node: str | None) -> bool:

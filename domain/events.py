@@ -246,9 +246,10 @@ class GroupAttempted(Fact, frozen=True, kw_only=True):
 
     `entity` is the subject of a standalone Pod or of the root of a group tree. `snapshot` is the
     position whose State it decided on, `at` the time it was given (microseconds): with these two
-    the decision can be made again. `outcome` is `scheduled`, `unschedulable` or `error`.
-    `same_as` is the position of an earlier attempt that found exactly the same; the findings
-    then stand there and not here. `skipped` are members that are being deleted.
+    the decision can be made again. `outcome` is `scheduled`, `unschedulable`, `error` or
+    `waitingOnPreemption`: refused, but `victims` (Pods in order of importance) have to end, and with
+    them gone there is room. `same_as` is the position of an earlier attempt that found exactly the
+    same; the findings then stand there and not here. `skipped` are members that are being deleted.
     """
 
     at: int
@@ -261,6 +262,7 @@ class GroupAttempted(Fact, frozen=True, kw_only=True):
     shapes: tuple[ShapeFinding, ...] = ()
     skipped: tuple[str, ...] = ()
     snapshot: int
+    victims: tuple[str, ...] = ()
 
 
 class PodBound(Fact, frozen=True, kw_only=True):
@@ -282,7 +284,10 @@ class PodNominated(Fact, frozen=True, kw_only=True):
 
 
 class PodEvicted(Fact, frozen=True, kw_only=True):
-    """A Pod has to make room for `preemptor`; it ends after `grace` seconds from `at` on."""
+    """A Pod has to make room for the entity `preemptor`; it ends after `grace` seconds from `at` on.
+
+    `message` is that of its condition DisruptionTarget.
+    """
 
     at: int
     grace: int

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from domain.budgets import Budget, budget_of
 from domain.errors import CorruptLog
 from domain.node_facts import NodeFacts, node_facts
 from domain.objects import Group, PodSpec, PriorityClassFacts
@@ -35,6 +36,7 @@ class Metadata(msgspec.Struct, gc=False, rename="camel"):
     finalizers: tuple[str, ...] = ()
     generation: int = 0
     annotations: dict[str, str] | None = None
+    labels: dict[str, str] | None = None
 
     @property
     def key(self) -> str:
@@ -113,6 +115,7 @@ def read_group(raw: msgspec.Raw, *, arrival: int, created_us: int) -> Group:
         preemption_policy=spec.get("preemptionPolicy", "PreemptLowerPriority"),
         parent=spec.get("parentCompositePodGroupName"),
         topology_key=topology[0]["key"] if topology else None,
+        disrupted_whole="all" in (spec.get("disruptionMode") or {}),
         arrival=arrival,
         manifest=arrival,
         revision=arrival,
@@ -134,6 +137,16 @@ def read_priority_class(raw: msgspec.Raw) -> PriorityClassFacts:
         global_default=body.get("globalDefault", False),
         preemption_policy=body.get("preemptionPolicy", "PreemptLowerPriority"),
     )
+
+
+def read_budget(key: str, raw: msgspec.Raw) -> Budget:
+    """The PodDisruptionBudget in `raw`."""
+    return budget_of(key, _plain(raw))
+
+
+def labels_of(metadata: Metadata) -> tuple[tuple[str, str], ...]:
+    """The labels of an object, sorted by key."""
+    return tuple(sorted(metadata.labels.items())) if metadata.labels else ()
 
 
 def run_time(metadata: Metadata) -> int | None:

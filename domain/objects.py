@@ -78,6 +78,9 @@ class Pod(msgspec.Struct, kw_only=True, gc=False, array_like=True):
     """How long the simulated kubelet lets it run; None: until it is deleted."""
     condition: Condition | None = None
     """PodScheduled."""
+    labels: tuple[tuple[str, str], ...] = ()
+    disruption: Condition | None = None
+    """DisruptionTarget: the scheduler has evicted it."""
 
     @property
     def terminal(self) -> bool:
@@ -103,6 +106,10 @@ class Group(msgspec.Struct, kw_only=True, gc=False, array_like=True):
     deletion: Deletion | None = None
     condition: Condition | None = None
     """PodGroupInitiallyScheduled."""
+    disrupted_whole: bool = False
+    """Disruption mode `all`: its Pods are evicted together or not at all (KEP-5710)."""
+    disruption: Condition | None = None
+    """DisruptionTarget: the scheduler has evicted it as a whole."""
 
 
 class Members(msgspec.Struct):

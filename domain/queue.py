@@ -36,6 +36,8 @@ class Verdict(enum.IntEnum):
     """Not tried yet, or tried with success and members left over: it is due at once."""
     REJECTED = 1
     ERROR = 2
+    WAITING = 3
+    """Rejected, and there will be room once the victims of its preemption have ended."""
 
 
 class Hold(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -94,6 +96,11 @@ class Entity(msgspec.Struct, kw_only=True, gc=False, array_like=True):
     def key(self) -> str:
         return self.name.partition("/")[2]
 
+    @property
+    def rejected(self) -> bool:
+        """Whether its last attempt found no room, or none yet."""
+        return self.verdict in (Verdict.REJECTED, Verdict.WAITING)
+
     def order(self) -> SortKey:
         """Who goes first in the active lane: the smaller key."""
         _, namespace, name = self.name.split("/")
@@ -148,7 +155,7 @@ class Queue:
 
     def awake(self, entity: Entity) -> bool:
         """Whether the log holds something newer than its last attempt that could matter."""
-        if self.by_clock and not (entity.is_pod and entity.verdict is Verdict.REJECTED):
+        if self.by_clock and not (entity.is_pod and entity.rejected):
             return True
         return self.woken_at(entity) > entity.snapshot
 
@@ -196,7 +203,7 @@ class Queue:
         sleepers.clear()
 
     def _await_due(self, entity: Entity, ticket: int) -> None:
-        early = entity.is_pod and entity.verdict is Verdict.REJECTED
+        early = entity.is_pod and entity.rejected
         heap = self._poppable if early else self._waiting
         heapq.heappush(heap, (entity.due_us, entity.order(), ticket, entity.name))
 
@@ -231,7 +238,7 @@ class Queue:
         early = [
             entity
             for entity in self.entities.values()
-            if entity.is_pod and entity.verdict is Verdict.REJECTED and self.lane(entity, now) is Lane.BACKOFF
+            if entity.is_pod and entity.rejected and self.lane(entity, now) is Lane.BACKOFF
         ]
         return min(early, key=lambda entity: (entity.due_us, entity.order()), default=None)
 

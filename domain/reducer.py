@@ -17,7 +17,10 @@ from domain.errors import CorruptLog
 from domain.holds import hold_of
 from domain.manifests import (
     Metadata,
+    PodStatus,
+    labels_of,
     moment,
+    read_budget,
     read_group,
     read_metadata,
     read_node,
@@ -29,7 +32,7 @@ from domain.manifests import (
 )
 from domain.objects import TERMINAL_PHASES, Condition, Kept, NodeRecord, Pod, Standing
 from domain.queue import Entity, Stir, Verdict, backoff_us, due_after
-from domain.scheduling.texts import FITTED_PREFIX, GATED_MESSAGE
+from domain.scheduling.texts import FITTED_PREFIX, GATED_MESSAGE, PREEMPTED
 from domain.state import State
 
 _encode_findings = msgspec.msgpack.Encoder().encode
@@ -61,8 +64,8 @@ def findings_digest(attempt: ev.GroupAttempted) -> bytes:
     """What tells apart the findings of two attempts; empty where they stand in another one."""
     if attempt.same_as is not None:
         return b""
-    found = _encode_findings((attempt.outcome, attempt.groups, attempt.shapes, attempt.skipped))
-    return hashlib.sha256(found).digest()
+    found = (attempt.outcome, attempt.groups, attempt.shapes, attempt.skipped, attempt.victims)
+    return hashlib.sha256(_encode_findings(found)).digest()
 
 
 # Pods
@@ -86,6 +89,7 @@ def _pod_added(state: State, added: ev.PodAdded, position: int, at: int) -> None
         created_us=moment(metadata.creation_timestamp, at),
         queued_us=at,
         generation=metadata.generation,
+        labels=labels_of(metadata),
     )
     if metadata.deletion_timestamp is not None:
         pod.deletion = _deletion_in(metadata, at)
@@ -105,6 +109,10 @@ def _pod_added(state: State, added: ev.PodAdded, position: int, at: int) -> None
     state.enlist(pod)
     if state.standing(pod) is Standing.BOUND:
         state.queue.stir(Stir.MOVE, position)
+        _room_taken(state, pod.node, position)
+    elif pod.key in state.nominated:
+        state.queue.stir(Stir.MOVE, position)
+        _room_taken(state, pod.nominated, position, by=pod)
     _look_again(state, pod, position, at)
 
 
@@ -114,19 +122,10 @@ def _pod_updated(state: State, updated: ev.PodUpdated, position: int, at: int) -
     if updated.object is UNSET and updated.deletion is None and _only_runs_on(pod, updated, at):
         return
     before = state.standing(pod)
+    was_nominated = pod.key in state.nominated
     state.delist(pod)
     if updated.object is not UNSET:
-        manifest = read_pod(updated.object)
-        if manifest.metadata.uid != pod.uid:
-            raise CorruptLog(f"Pod {pod.key} has uid {pod.uid}, not {manifest.metadata.uid}")
-        pod.spec = state.specs.read(manifest.spec)
-        pod.node = updated.node
-        pod.manifest = position
-        pod.generation = manifest.metadata.generation
-        pod.held_back = bool(manifest.metadata.finalizers)
-        pod.run_us = run_time(manifest.metadata)
-        pod.deletion = _deletion_in(manifest.metadata, at) or pod.deletion
-        status = manifest.status
+        status: PodStatus | None = _replace_pod(state, pod, updated, position, at)
     elif updated.status is not UNSET:
         status = read_status(updated.status)
     else:
@@ -139,13 +138,36 @@ def _pod_updated(state: State, updated: ev.PodUpdated, position: int, at: int) -
             pod.started_us = moment(status.start_time, at)
     if pod.node is not None and (pod.condition is None or pod.condition.status != "True"):
         pod.condition = Condition("True", "", "", at)
+    if pod.node is not None:
+        pod.nominated = None
     state.enlist(pod)
+    if was_nominated and pod.key not in state.nominated:
+        state.queue.stir(Stir.ROOM, position)
     after = state.standing(pod)
     if before is Standing.BOUND and after is Standing.BOUND and updated.object is UNSET:
         return  # a deletion began, which neither frees nor takes anything yet
     if before is Standing.BOUND or after is Standing.BOUND:
         state.queue.stir(Stir.ROOM if after is Standing.ENDED else Stir.MOVE, position)
+    if after is Standing.BOUND:
+        _room_taken(state, pod.node, position)
     _look_again(state, pod, position, at)
+
+
+def _replace_pod(state: State, pod: Pod, updated: ev.PodUpdated, position: int, at: int) -> PodStatus:
+    """Take over the whole manifest of a Pod, but for its status, which comes back."""
+    assert updated.object is not UNSET
+    manifest = read_pod(updated.object)
+    if manifest.metadata.uid != pod.uid:
+        raise CorruptLog(f"Pod {pod.key} has uid {pod.uid}, not {manifest.metadata.uid}")
+    pod.spec = state.specs.read(manifest.spec)
+    pod.node = updated.node
+    pod.manifest = position
+    pod.generation = manifest.metadata.generation
+    pod.labels = labels_of(manifest.metadata)
+    pod.held_back = bool(manifest.metadata.finalizers)
+    pod.run_us = run_time(manifest.metadata)
+    pod.deletion = _deletion_in(manifest.metadata, at) or pod.deletion
+    return manifest.status
 
 
 def _only_runs_on(pod: Pod, updated: ev.PodUpdated, at: int) -> bool:
@@ -163,10 +185,10 @@ def _only_runs_on(pod: Pod, updated: ev.PodUpdated, at: int) -> bool:
 
 def _pod_deleted(state: State, deleted: ev.PodDeleted, position: int, at: int) -> None:
     pod = _the_pod(state, deleted.key, deleted.uid)
-    was_bound = state.standing(pod) is Standing.BOUND
+    had_room = state.standing(pod) is Standing.BOUND or pod.key in state.nominated
     state.delist(pod)
     del state.pods[pod.key]
-    if was_bound:
+    if had_room:
         state.queue.stir(Stir.ROOM, position)
     _look_again(state, pod, position, at)
 
@@ -178,10 +200,12 @@ def _pod_bound(state: State, bound: ev.PodBound, position: int, at: int) -> None
     if bound.node not in state.node_records:
         raise CorruptLog(f"cannot bind Pod {pod.key} to {bound.node}: there is no such node")
     state.delist(pod)
+    elsewhere = pod.nominated not in (None, bound.node)
     pod.node, pod.nominated, pod.revision = bound.node, None, position
     pod.condition = Condition("True", "", "", at)
     state.enlist(pod)
-    state.queue.stir(Stir.MOVE, position)
+    state.queue.stir(Stir.ROOM if elsewhere else Stir.MOVE, position)
+    _room_taken(state, pod.node, position)
     if pod.group is None:
         state.queue.drop(f"Pod/{pod.key}")
     else:
@@ -190,7 +214,11 @@ def _pod_bound(state: State, bound: ev.PodBound, position: int, at: int) -> None
 
 def _pod_nominated(state: State, nominated: ev.PodNominated, position: int, _: int) -> None:
     pod = _the_pod(state, nominated.pod, nominated.uid)
-    pod.nominated, pod.revision = nominated.node, position
+    state.delist(pod)
+    before, pod.nominated, pod.revision = pod.nominated, nominated.node, position
+    state.enlist(pod)
+    state.queue.stir(Stir.MOVE if before is None else Stir.ROOM, position)
+    _room_taken(state, pod.nominated, position, by=pod)
 
 
 def _pod_evicted(state: State, evicted: ev.PodEvicted, position: int, _: int) -> None:
@@ -198,7 +226,15 @@ def _pod_evicted(state: State, evicted: ev.PodEvicted, position: int, _: int) ->
     state.delist(pod)
     _begin_deletion(pod, ev.Deletion(at=evicted.at, grace=evicted.grace))
     pod.revision = position
+    pod.disruption = Condition("True", PREEMPTED, evicted.message, evicted.at)
     state.enlist(pod)
+    group = None if pod.group is None else state.groups.get(pod.group)
+    if group is not None and group.disrupted_whole:
+        group.disruption, group.revision = pod.disruption, position
+    entity = state.queue.entities.get(evicted.preemptor)
+    if entity is not None and not entity.is_pod:  # its next attempt says that this is under way
+        entity.changed = position
+        state.queue.put(entity)
 
 
 def _begin_deletion(pod: Pod, deletion: ev.Deletion) -> None:
@@ -243,6 +279,17 @@ def _deletion_in(metadata: Metadata, at: int) -> ev.Deletion | None:
 
 
 # The queue
+
+
+def _room_taken(state: State, node: str | None, position: int, *, by: Pod | None = None) -> None:
+    """Wake those that were promised room on `node`, some of which has gone to another Pod."""
+    for key in state.nominated:
+        pod = state.pods[key]
+        same_group = by is not None and by.group is not None and by.group == pod.group
+        entity = None if pod.nominated != node or pod is by or same_group else state.entity_of(pod)
+        if entity is not None:
+            entity.changed = position
+            state.queue.put(entity)
 
 
 def _look_again(state: State, pod: Pod, position: int, at: int) -> None:
@@ -331,10 +378,11 @@ def _attempted(state: State, attempt: ev.GroupAttempted, position: int, _: int) 
         case "scheduled":
             entity.unschedulable = entity.errors = 0
             entity.verdict = Verdict.UNTRIED
-        case "unschedulable":
+        case "unschedulable" | "waitingOnPreemption":
             entity.unschedulable += 1
             entity.errors = 0
-            entity.verdict = Verdict.REJECTED
+            waits = attempt.outcome == "waitingOnPreemption"
+            entity.verdict = Verdict.WAITING if waits else Verdict.REJECTED
             entity.wakes_on = Stir.ROOM if len(shapes) == 1 else Stir.MOVE
         case "error":
             entity.errors += 1
@@ -360,6 +408,7 @@ def _show(state: State, attempt: ev.GroupAttempted, position: int) -> None:
     """Write the conditions that follow from an attempt (kube-scheduler 1.37, failure handler)."""
     at = attempt.at
     reason = "SchedulerError" if attempt.outcome == "error" else "Unschedulable"
+    prefix = "" if attempt.outcome == "waitingOnPreemption" else FITTED_PREFIX
 
     def show_on_pods(keys: tuple[str, ...], message: str) -> None:
         made: dict[Condition | None, Condition] = {}
@@ -384,7 +433,7 @@ def _show(state: State, attempt: ev.GroupAttempted, position: int) -> None:
             if group.condition != before:
                 group.revision = position
         show_on_pods(found.untried, found.text)
-        show_on_pods(found.fitted, FITTED_PREFIX + found.message)
+        show_on_pods(found.fitted, prefix + found.message)
     for shape in attempt.shapes:
         show_on_pods(shape.pods, shape.message)
 
@@ -423,7 +472,8 @@ def _node_deleted(state: State, deleted: ev.NodeDeleted, position: int, _: int) 
     if record is None:
         raise CorruptLog(f"there is no Node {deleted.key}")
     state.nodes.remove(deleted.key)
-    state.queue.stir(Stir.MOVE, position)
+    promised = any(state.pods[key].nominated == deleted.key for key in state.nominated)
+    state.queue.stir(Stir.ROOM if promised else Stir.MOVE, position)
 
 
 # Groups
@@ -436,7 +486,8 @@ def _group_added(state: State, added: ev.PodGroupAdded, position: int, at: int) 
     created = moment(metadata.creation_timestamp, at)
     group = read_group(added.object, arrival=position, created_us=created)
     group.deletion = _deletion_in(metadata, at)
-    state.groups[added.key] = group
+    state.put_group(group)
+    _rank_changed(state, added.key, position)
     if group.deletion is not None:
         state.released[added.key] = None
     _review_group(state, added.key, position, at)
@@ -450,9 +501,10 @@ def _group_updated(state: State, updated: ev.PodGroupUpdated, position: int, at:
         new = read_group(updated.object, arrival=group.arrival, created_us=group.created_us)
         if new.uid != group.uid:
             raise CorruptLog(f"PodGroup {updated.key} has uid {group.uid}, not {new.uid}")
-        new.manifest, new.condition = position, group.condition
+        new.manifest, new.condition, new.disruption = position, group.condition, group.disruption
         new.deletion = _deletion_in(read_metadata(updated.object), at) or group.deletion
-        group = state.groups[updated.key] = new
+        group = new
+        state.put_group(group)
     if updated.deletion is not None:
         group.deletion = updated.deletion
     group.revision = position
@@ -462,11 +514,18 @@ def _group_updated(state: State, updated: ev.PodGroupUpdated, position: int, at:
 
 
 def _group_deleted(state: State, deleted: ev.PodGroupDeleted, position: int, at: int) -> None:
-    group = state.groups.pop(deleted.key, None)
+    group = state.drop_group(deleted.key)
     if group is None or group.uid != deleted.uid:
         raise CorruptLog(f"there is no PodGroup {deleted.key} with uid {deleted.uid}")
+    _rank_changed(state, deleted.key, position)
     state.released.pop(deleted.key, None)
     _review_group(state, deleted.key, position, at)
+
+
+def _rank_changed(state: State, group: str, position: int) -> None:
+    """Members that run take their priority as victims from their group while it exists."""
+    if state.members_of(group).bound:
+        state.queue.stir(Stir.ROOM, position)
 
 
 # The rest
@@ -501,6 +560,8 @@ def _kept_added(state: State, added: ev.Added, position: int, at: int) -> None:
         kept.parent = read_parent(added.object)
     if kind == "PriorityClass":
         state.priority_classes[added.key] = read_priority_class(added.object)
+    if kind == "PodDisruptionBudget":
+        state.budgets[added.key] = read_budget(added.key, added.object)
 
 
 def _kept_updated(state: State, updated: ev.Updated, position: int, _: int) -> None:
@@ -513,6 +574,8 @@ def _kept_updated(state: State, updated: ev.Updated, position: int, _: int) -> N
         kept.manifest = position
         if kind == "PriorityClass":
             state.priority_classes[updated.key] = read_priority_class(updated.object)
+        if kind == "PodDisruptionBudget":
+            state.budgets[updated.key] = read_budget(updated.key, updated.object)
     if updated.deletion is not None:
         kept.deletion = updated.deletion
 
@@ -523,6 +586,8 @@ def _kept_deleted(state: State, deleted: ev.Deleted, position: int, _: int) -> N
         raise CorruptLog(f"there is no {kind} {deleted.key}")
     if kind == "PriorityClass":
         del state.priority_classes[deleted.key]
+    if kind == "PodDisruptionBudget":
+        del state.budgets[deleted.key]
 
 
 _Change: TypeAlias = Callable[[State, Any, int, int], None]

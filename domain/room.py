@@ -1,7 +1,7 @@
 """What is free on the nodes: the private copy of the node table that one cycle plays with."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -73,6 +73,8 @@ class Room:
         self.allocatable = roster.allocatable
         self.used = used
         self.ports = ports
+        self._reserved: Whole | None = None
+        """What nominated Pods will use, as `used`: filters count it, scores do not."""
         if np.object_ in (self.allocatable.dtype, self.used.dtype):
             self._widen()
 
@@ -94,7 +96,7 @@ class Room:
     def free(self, column: int, rows: Rows | slice = slice(None)) -> Whole:
         """What is left of a resource on `rows`; negative where more is in use than there is."""
         free: Whole = self.allocatable[column][rows] - self.used[column][rows]
-        return free
+        return free if self._reserved is None else free - self._reserved[column][rows]
 
     def taken_ports(self, shape: PodShape) -> Mask:
         """The nodes on which a host port that `shape` wants is taken."""
@@ -141,14 +143,35 @@ class Room:
             for row in rows:
                 self.ports.take(self.roster.names[row], shape.host_ports)
 
+    def reserve(self, row: int, shape: PodShape) -> None:
+        """Keep room for a Pod of `shape` that is nominated to the node in `row`."""
+        taken = self.ask(shape).taken
+        if self._reserved is None:
+            self._reserved = np.zeros_like(self.used)
+        self._reserved[:, row] += taken
+        if shape.host_ports:
+            self.ports.take(self.roster.names[row], shape.host_ports)
+
     def forget(self, row: int, shape: PodShape) -> None:
         """Undo `assume`."""
         self._add([row], shape, -1)
         if shape.host_ports:
             self.ports.give_back(self.roster.names[row], shape.host_ports)
 
+    def forget_all(self, counts: Mapping[int, int], shape: PodShape) -> None:
+        """Take so many Pods of `shape` off the node in each row."""
+        taken = self.ask(shape).taken
+        self.used[:, list(counts)] -= taken[:, np.newaxis] * np.array(list(counts.values()))
+        if shape.host_ports:
+            for row, count in counts.items():
+                for _ in range(count):
+                    self.ports.give_back(self.roster.names[row], shape.host_ports)
+
     def _add(self, rows: Sequence[int], shape: PodShape, times: int) -> None:
         taken = self.ask(shape).taken
+        if len(rows) == 1:
+            self.used[:, rows[0]] += taken * times
+            return
         for row, count in Counter(rows).items():
             self.used[:, row] += taken * (count * times)
 
@@ -160,3 +183,5 @@ class Room:
         """Go on with Python's integers, since some amount is too large for int64."""
         self.allocatable = self.allocatable.astype(np.object_, copy=False)
         self.used = self.used.astype(np.object_, copy=False)
+        if self._reserved is not None:
+            self._reserved = self._reserved.astype(np.object_, copy=False)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from domain.budgets import Budget
 from domain.errors import CorruptLog
 from domain.events import SchedulerConfigured
 from domain.manifests import Specs
@@ -26,7 +27,7 @@ from domain.objects import (
 )
 from domain.queue import Entity, Lane, Queue
 
-FORMAT = 1
+FORMAT = 2
 """Version of the encoded form; a snapshot of another one is not used."""
 
 
@@ -53,6 +54,13 @@ class State:
         """PodGroups that are being deleted."""
         self.bound_priorities: dict[int, int] = {}
         """How many Pods on nodes have each priority."""
+        self.nominated: dict[str, None] = {}
+        """Pods in our queue that are nominated to a node."""
+        self.evicted: dict[str, None] = {}
+        """Pods on nodes that the scheduler has evicted and that have not ended."""
+        self.group_priorities: dict[int, int] = {}
+        """How many PodGroups have each priority."""
+        self.budgets: dict[str, Budget] = {}
         self.specs = Specs()
 
     def standing(self, pod: Pod) -> Standing:
@@ -79,6 +87,10 @@ class State:
             assert pod.node is not None
             self.nodes.take(pod.node, spec.shape)
             self.bound_priorities[spec.priority] = self.bound_priorities.get(spec.priority, 0) + 1
+            if pod.disruption is not None:
+                self.evicted[pod.key] = None
+        elif pod.nominated is not None and standing is Standing.PENDING:
+            self.nominated[pod.key] = None
         if pod.group is not None:
             members = self.members.get(pod.group)
             if members is None:
@@ -116,6 +128,8 @@ class State:
                 self.bound_priorities[spec.priority] = left
             else:
                 del self.bound_priorities[spec.priority]
+            self.evicted.pop(pod.key, None)
+        self.nominated.pop(pod.key, None)
         if pod.group is not None:
             members = self.members[pod.group]
             if standing is Standing.PENDING:
@@ -127,6 +141,26 @@ class State:
                 del members.of(standing)[pod.key]
             if not (members.bound or members.pending or members.foreign):
                 del self.members[pod.group]
+
+    def put_group(self, group: Group) -> None:
+        """Add a PodGroup, or take it for the one of its key."""
+        before = self.groups.get(group.key)
+        if before is not None:
+            self._count_group(before, -1)
+        self._count_group(group, 1)
+        self.groups[group.key] = group
+
+    def drop_group(self, key: str) -> Group | None:
+        """Take a PodGroup away, and return it; None if there is none."""
+        group = self.groups.pop(key, None)
+        if group is not None:
+            self._count_group(group, -1)
+        return group
+
+    def _count_group(self, group: Group, step: int) -> None:
+        count = self.group_priorities.pop(group.priority, 0) + step
+        if count:
+            self.group_priorities[group.priority] = count
 
     def members_of(self, group: str) -> Members:
         """The Pods that name `group`; none if nobody does."""
@@ -170,6 +204,7 @@ class _Image(msgspec.Struct, array_like=True, kw_only=True):
     nodes: list[tuple[NodeRecord, NodeFacts]]
     priority_classes: dict[str, PriorityClassFacts]
     kept: dict[str, list[Kept]]
+    budgets: list[Budget]
     entities: list[Entity]
     stirred: list[int]
 
@@ -192,6 +227,7 @@ def encode_state(state: State) -> bytes:
             nodes=[(record, state.nodes.facts(name)) for name, record in state.node_records.items()],
             priority_classes=state.priority_classes,
             kept={kind: list(objects.values()) for kind, objects in sorted(state.kept.items()) if objects},
+            budgets=[state.budgets[key] for key in sorted(state.budgets)],
             entities=[state.queue.entities[name] for name in sorted(state.queue.entities)],
             stirred=state.queue.stirred,
         )
@@ -209,7 +245,8 @@ def decode_state(body: bytes) -> State:
     state = State()
     state.position, state.at, state.config = image.position, image.at, image.config
     state.specs = Specs(image.specs)
-    state.groups = {group.key: group for group in image.groups}
+    for group in image.groups:
+        state.put_group(group)
     state.released = {group.key: None for group in image.groups if group.deletion is not None}
     for record, facts in image.nodes:
         state.node_records[record.key] = record
@@ -219,6 +256,7 @@ def decode_state(body: bytes) -> State:
         state.enlist(pod)
     state.priority_classes = image.priority_classes
     state.kept = {kind: {kept.key: kept for kept in objects} for kind, objects in image.kept.items()}
+    state.budgets = {budget.key: budget for budget in image.budgets}
     state.queue.stirred = image.stirred
     state.queue.by_clock = image.config.retry == "byClock"
     for entity in image.entities:

@@ -8,7 +8,12 @@ from domain.amounts import quantity_of
 from domain.explaining.findings import fared
 from domain.manifests import read_group, read_node, read_status
 
-OUTCOMES = {"scheduled": "Scheduled", "unschedulable": "Unschedulable", "error": "SchedulerError"}
+OUTCOMES = {
+    "scheduled": "Scheduled",
+    "unschedulable": "Unschedulable",
+    "waitingOnPreemption": "WaitingOnPreemption",
+    "error": "SchedulerError",
+}
 """How people call what came of an attempt."""
 
 
@@ -111,6 +116,6 @@ def _attempted(attempt: ev.GroupAttempted, subject: str, findings: ev.GroupAttem
         return f"{told}: {findings.shapes[0].message}{again}" if findings.shapes else told + again
     message = next((group.message for group in findings.groups if group.group == subject), None)
     told = f"{told}: {findings.groups[0].message if message is None else message}{again}"
-    if subject.startswith("Pod/") and attempt.outcome == "unschedulable":
+    if subject.startswith("Pod/") and attempt.outcome in ("unschedulable", "waitingOnPreemption"):
         return f"{told}; {fared(findings, subject.partition('/')[2])}"
     return told

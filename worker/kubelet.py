@@ -2,7 +2,8 @@
 
 A bound Pod runs at once and ends when its run time is over. A deleted one ends, whether or not its
 node is still there: at once if it has the default grace period, for most programs end when they are
-told to; any other period was asked for on purpose and is used in full.
+told to; any other period was asked for on purpose and is used in full. One with finalizers is reported
+as failed and stays, but for a forced deletion (no grace), of which the kubelet reports nothing.
 """
 
 import heapq
@@ -91,6 +92,8 @@ def _moment(state: State, key: str) -> int | None:
         return None
     if pod.deletion is not None:
         grace = pod.deletion.grace
+        if pod.held_back and not grace:
+            return None
         return pod.deletion.at + (0 if grace == DEFAULT_GRACE_SECONDS else grace * SECOND)
     if pod.phase == "Pending":
         return 0 if pod.node in state.node_records else None

@@ -65,14 +65,33 @@ def as_shown(record: Record, manifest: Mapping[str, Any]) -> dict[str, Any]:
         status.pop("nominatedNodeName", None)
         if record.nominated is not None:
             status["nominatedNodeName"] = record.nominated
-        others = [each for each in status.get("conditions", ()) if each.get("type") != "PodScheduled"]
-        if record.condition is not None:
-            tried = record.condition.status == "False" and record.condition.reason != "SchedulingGated"
-            generation = record.generation if tried else 0
-            status["conditions"] = [*others, _condition("PodScheduled", record.condition, generation)]
-    elif isinstance(record, Group) and record.condition is not None:
-        shown["status"] = {"conditions": [_condition("PodGroupInitiallyScheduled", record.condition, 0)]}
+        ours = _pod_conditions(record)
+        types = {each["type"] for each in ours}
+        others = [each for each in status.get("conditions", ()) if each.get("type") not in types]
+        if ours:
+            status["conditions"] = [*others, *ours]
+    elif isinstance(record, Group) and (conditions := _group_conditions(record)):
+        shown["status"] = {"conditions": conditions}
     return shown
+
+
+def _pod_conditions(pod: Pod) -> list[dict[str, Any]]:
+    conditions = []
+    if pod.condition is not None:
+        tried = pod.condition.status == "False" and pod.condition.reason != "SchedulingGated"
+        conditions.append(_condition("PodScheduled", pod.condition, pod.generation if tried else 0))
+    if pod.disruption is not None:
+        conditions.append(_condition("DisruptionTarget", pod.disruption, pod.generation))
+    return conditions
+
+
+def _group_conditions(group: Group) -> list[dict[str, Any]]:
+    conditions = []
+    if group.condition is not None:
+        conditions.append(_condition("PodGroupInitiallyScheduled", group.condition, 0))
+    if group.disruption is not None:
+        conditions.append(_condition("DisruptionTarget", group.disruption, 0))
+    return conditions
 
 
 def _condition(kind: str, condition: Condition, generation: int) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from store.tables import ATTEMPT
 
 router = APIRouter(prefix="/ganger/v1", tags=["ganger"])
 
-OUTCOMES = ("scheduled", "unschedulable", "error")
+OUTCOMES = ("scheduled", "unschedulable", "waitingOnPreemption", "error")
 
 
 class _Payload(msgspec.Struct, rename="camel"):

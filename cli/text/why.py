@@ -122,6 +122,8 @@ def _time(moment: str) -> str:
 def _refusal(page: Page, told: Explanation) -> None:
     if told.preemption is not None and told.preemption.outcome not in told.summary:
         page.fact("Preemption", told.preemption.outcome)
+    if told.preemption is not None:
+        page.fact("Victims", listed(told.preemption.victims))
     if told.proof_by is not None:
         page.fact("Proof", f"no placement exists: {told.proof_by}")
     for shape in told.shapes:

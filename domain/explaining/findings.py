@@ -9,9 +9,6 @@ from domain.explanation import Attempt, Figures, Preemption, Reason, Shape
 from domain.scheduling.texts import NEVER_PREEMPTS
 from domain.times import rfc3339_micro
 
-EVICTS_NOBODY = "this version of ganger looks for no victims"
-"""What stands for the outcome of preemption where Kubernetes would have looked for victims."""
-
 _GROUP_TAIL = ", pod group preemption: "
 _POD_TAIL = " preemption: "
 
@@ -78,18 +75,17 @@ def fared(findings: GroupAttempted, pod: str) -> str:
 def preemption_part(recorded: Recorded, group: GroupFinding | None) -> Preemption | None:
     """What preemption made of the refusal of `group`, or of a Pod without one; None where there is
     nothing that it could have changed."""
-    if recorded.findings.outcome != "unschedulable":
+    findings = recorded.findings
+    if findings.outcome not in ("unschedulable", "waitingOnPreemption"):
         return None
     if group is not None:
         _, _, answer = group.message.removeprefix(group.text).partition(_GROUP_TAIL)
     else:
-        shape = recorded.findings.shapes[0]
+        shape = findings.shapes[0]
         if not shape.total:
             return None
         _, _, answer = shape.message.partition(_POD_TAIL)
-    if not answer:
-        return Preemption(tried=False, outcome=EVICTS_NOBODY, victims=())
-    return Preemption(tried=answer != NEVER_PREEMPTS, outcome=answer, victims=())
+    return Preemption(tried=answer != NEVER_PREEMPTS, outcome=answer, victims=findings.victims)
 
 
 def names(keys: Iterable[str]) -> tuple[str, ...]:

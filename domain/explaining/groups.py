@@ -82,6 +82,8 @@ def _verdict(state: State, entity: Entity) -> Fate:
             return Fate.PENDING
         case Verdict.REJECTED:
             return Fate.UNSCHEDULABLE
+        case Verdict.WAITING:
+            return Fate.WAITING_ON_PREEMPTION
         case Verdict.ERROR:
             return Fate.SCHEDULER_ERROR
 

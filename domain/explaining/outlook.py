@@ -1,5 +1,7 @@
 """What comes next for an entity: its place in line, its next try, what would wake it, what it lacks."""
 
+from collections.abc import Iterable
+
 from domain.explanation import Ahead, Line
 from domain.objects import Members, Pod
 from domain.queue import Entity, Lane, Stir, Verdict
@@ -87,6 +89,16 @@ def where_it_waits(state: State, entity: Entity, now: int) -> str:
             return f"it backs off until {rfc3339(entity.due_us)}, then rests until something changes"
         case _:
             return "it rests until something changes that could turn the verdict"
+
+
+def whose_end(state: State, victims: Iterable[str]) -> str:
+    """Which of `victims`, Pods by key, have to end before there is room; empty if all are gone."""
+    ending = [pod for key in victims if (pod := state.pods.get(key)) is not None and not pod.terminal]
+    since = [pod.deletion.at for pod in ending if pod.deletion is not None]
+    if not since:
+        return ""
+    more = f" and {len(ending) - 1} more" if len(ending) > 1 else ""
+    return f"it waits for Pod {ending[0].key}{more}, evicted at {rfc3339(min(since))}"
 
 
 def _held(state: State, entity: Entity) -> str:

@@ -7,10 +7,12 @@ from domain.explaining.outlook import where_it_waits
 from domain.explaining.question import Binding, Question, in_queue, quorum_part, ref_of, refused
 from domain.explanation import Explanation, Fate, OnNode
 from domain.objects import Pod, Standing
-from domain.queue import Entity
+from domain.queue import Entity, Verdict
 from domain.scheduling.texts import GATED_MESSAGE
 from domain.state import State
 from domain.times import rfc3339, rfc3339_micro
+
+_REJECTED = (Fate.UNSCHEDULABLE, Fate.WAITING_ON_PREEMPTION)
 
 
 def explain_pod(question: Question, pod: Pod) -> Explanation:
@@ -84,7 +86,7 @@ def _waiting(question: Question, told: Explanation, pod: Pod) -> Explanation:
         note=f"{_note(question, pod, entity, verdict)}{_dying(pod)}",
         attempts=pod.attempts,
     )
-    if attempt is None or verdict not in (Fate.UNSCHEDULABLE, Fate.SCHEDULER_ERROR):
+    if attempt is None or verdict not in (*_REJECTED, Fate.SCHEDULER_ERROR):
         return told
     own = [shape for shape in attempt.findings.shapes if pod.key in shape.pods]
     told = replace(told, shapes=shapes_part(own or attempt.findings.shapes))
@@ -96,7 +98,9 @@ def _verdict(pod: Pod, entity: Entity) -> Fate:
         return Fate.GATED
     if pod.condition is None or pod.condition.status == "True":
         return Fate.PENDING
-    return Fate.SCHEDULER_ERROR if pod.condition.reason == "SchedulerError" else Fate.UNSCHEDULABLE
+    if pod.condition.reason == "SchedulerError":
+        return Fate.SCHEDULER_ERROR
+    return Fate.WAITING_ON_PREEMPTION if entity.verdict is Verdict.WAITING else Fate.UNSCHEDULABLE
 
 
 def _summary(state: State, pod: Pod, entity: Entity) -> str:
@@ -111,6 +115,6 @@ def _note(question: Question, pod: Pod, entity: Entity, verdict: Fate) -> str:
         return stands
     if verdict is Fate.PENDING and entity.attempts:
         return f"it came after the last attempt of its group; {stands}"
-    if verdict is Fate.UNSCHEDULABLE and question.attempt is not None:
+    if verdict in _REJECTED and question.attempt is not None:
         return f"{fared(question.attempt.findings, pod.key)}; {stands}"
     return stands

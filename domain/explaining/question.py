@@ -5,11 +5,11 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from domain.explaining.findings import Recorded, attempt_part, finding_of, preemption_part
-from domain.explaining.outlook import line_of, missing, missing_members, next_try_us, woken_by
+from domain.explaining.outlook import line_of, missing, missing_members, next_try_us, whose_end, woken_by
 from domain.explaining.proof import infeasible
 from domain.explanation import Explanation, Hold, Moment, ObjectRef, Quorum
 from domain.objects import Group
-from domain.queue import Entity, Verdict
+from domain.queue import Entity
 from domain.state import State
 from domain.times import rfc3339_micro
 
@@ -86,12 +86,14 @@ def in_queue(question: Question, told: Explanation, entity: Entity) -> Explanati
 def refused(question: Question, told: Explanation, entity: Entity) -> Explanation:
     """`told` with what else is known if `entity` was refused: preemption, and whether it could be placed."""
     attempt = question.attempt
-    if attempt is None or entity.verdict is not Verdict.REJECTED:
+    if attempt is None or not entity.rejected:
         return told
     argument = infeasible(question.state, entity)
     group = None if entity.is_pod else entity.key
+    awaited = whose_end(question.state, attempt.findings.victims)
     return replace(
         told,
+        note=f"{awaited}; {told.note}" if awaited else told.note,
         preemption=preemption_part(attempt, finding_of(attempt, group)),
         proof="notFound" if argument is None else "infeasible",
         proof_by=argument,

@@ -5,10 +5,18 @@ looked at, ties go to the smaller name, arithmetic is whole numbers: the same St
 the same bytes on every machine.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from domain.events import GroupAttempted, GroupFinding, Payload, PodBound, ShapeFinding
+from domain.events import (
+    GroupAttempted,
+    GroupFinding,
+    Payload,
+    PodBound,
+    PodEvicted,
+    PodNominated,
+    ShapeFinding,
+)
 from domain.objects import Group, Pod
 from domain.queue import Entity, Verdict
 from domain.reducer import findings_digest
@@ -16,9 +24,9 @@ from domain.room import Room
 from domain.scheduling import texts
 from domain.scheduling.diagnosis import Diagnosis, diagnose
 from domain.scheduling.homogeneity import disagreement
-from domain.scheduling.leaf import LeafResult, Misfit, run_leaf
+from domain.scheduling.leaf import LeafResult, Misfit, nominated_row, run_leaf
 from domain.scheduling.place import place
-from domain.scheduling.preemption import answer_for_group, answer_for_pod
+from domain.scheduling.preemption import Answer, preempt_for_group, preempt_for_pod, room_for
 from domain.shapes import PodShape
 from domain.state import State
 from domain.version import SCHEDULER
@@ -29,8 +37,8 @@ class Decision:
     """What a cycle decided on the State of position `snapshot`, at `at` microseconds.
 
     `payloads` are the batch to append, GroupAttempted first. The decision relies on `pods` (their
-    keys), on `group`, and on `nodes` having the room that the snapshot showed. `cause` is the
-    position of the change that brought it about.
+    keys), on `group`, on `nodes` having the room that the snapshot showed, and on `victims` (keys of
+    the Pods that it evicts). `cause` is the position of the change that brought it about.
     """
 
     snapshot: int
@@ -39,6 +47,7 @@ class Decision:
     pods: frozenset[str]
     group: str | None
     nodes: frozenset[str]
+    victims: frozenset[str]
     cause: int
 
     @property
@@ -62,16 +71,21 @@ def decide(state: State, now: int) -> Decision | None:
         group = state.groups[entity.key]
         found = _try_group(state, group, waiting)
     attempt = _attempt(state, entity, now, found)
+    evictions = tuple(_evictions(state, entity, waiting[0], found, now))
     bindings = [
         PodBound(pod=pod.key, uid=pod.uid, group=pod.group, node=node) for pod, node in found.bindings
     ]
+    nodes = {node for _, node in found.bindings}
+    if evictions and found.nominations is not None:
+        nodes.update(found.nominations.values())
     return Decision(
         snapshot=state.position,
         at=now,
-        payloads=(attempt, *bindings),
+        payloads=(attempt, *bindings, *_nominations(state, entity, waiting, found), *evictions),
         pods=frozenset(pod.key for pod in waiting),
         group=None if group is None else group.key,
-        nodes=frozenset(node for _, node in found.bindings),
+        nodes=frozenset(nodes),
+        victims=frozenset(eviction.pod for eviction in evictions),
         cause=state.queue.woken_at(entity),
     )
 
@@ -83,13 +97,60 @@ def _turn(pod: Pod) -> tuple[int, int, int, str]:
 
 @dataclass(frozen=True)
 class _Found:
-    """The findings of an attempt; `bindings` are Pods with the names of their nodes, in order."""
+    """The findings of an attempt.
+
+    `bindings` are Pods with the names of their nodes, in order. `nominations` are the nodes that its
+    Pods hope for from now on, None to leave them; `victims` have to end for that.
+    """
 
     outcome: str
     groups: tuple[GroupFinding, ...] = ()
     shapes: tuple[ShapeFinding, ...] = ()
     skipped: tuple[str, ...] = ()
     bindings: tuple[tuple[Pod, str], ...] = ()
+    nominations: Mapping[str, str] | None = field(default_factory=dict)
+    victims: tuple[Pod, ...] = ()
+
+
+def _nominations(
+    state: State, entity: Entity, waiting: Sequence[Pod], found: _Found
+) -> Iterator[PodNominated]:
+    """What changes in whom is nominated where.
+
+    A single Pod that preempts sends those of lower priority away from its node.
+    """
+    if found.nominations is None:
+        return
+    bound = {pod.key for pod, _ in found.bindings}
+    skipped = set(found.skipped)
+    for pod in waiting:
+        node = found.nominations.get(pod.key)
+        if node != pod.nominated and pod.key not in bound and pod.key not in skipped:
+            yield PodNominated(pod=pod.key, uid=pod.uid, group=pod.group, node=node)
+    if entity.is_pod:
+        for node in found.nominations.values():
+            for key in sorted(state.nominated):
+                other = state.pods[key]
+                if other.nominated == node and state.spec(other).priority < entity.priority:
+                    yield PodNominated(pod=key, uid=other.uid, group=other.group, node=None)
+
+
+def _evictions(state: State, entity: Entity, first: Pod, found: _Found, now: int) -> Iterator[PodEvicted]:
+    """The victims that are not being deleted anyway."""
+    kind = entity.name.partition("/")[0].lower()
+    message = texts.disruption(state.spec(first).scheduler, kind)
+    for pod in found.victims:
+        if pod.deletion is None and pod.node is not None:
+            yield PodEvicted(
+                at=now,
+                grace=state.spec(pod).grace,
+                group=pod.group,
+                message=message,
+                node=pod.node,
+                pod=pod.key,
+                preemptor=entity.name,
+                uid=pod.uid,
+            )
 
 
 def _attempt(state: State, entity: Entity, now: int, found: _Found) -> GroupAttempted:
@@ -103,6 +164,7 @@ def _attempt(state: State, entity: Entity, now: int, found: _Found) -> GroupAtte
         shapes=found.shapes,
         skipped=found.skipped,
         snapshot=state.position,
+        victims=tuple(pod.key for pod in found.victims),
     )
     unchanged = entity.verdict is not Verdict.UNTRIED and entity.changed <= entity.snapshot
     if unchanged and findings_digest(attempt) == entity.findings:
@@ -119,14 +181,36 @@ def _attempt(state: State, entity: Entity, now: int, found: _Found) -> GroupAtte
 
 
 def _try_pod(state: State, pod: Pod) -> _Found:
-    room = state.nodes.for_cycle()
-    shape = state.spec(pod).shape
-    rows = place(room, shape, 1)
+    spec = state.spec(pod)
+    room, shape = room_for(state, spec.priority, [pod]), spec.shape
+    nominated = nominated_row(room, pod, shape)
+    rows = place(room, shape, 1) if nominated is None else [nominated]
     if rows:
         return _Found("scheduled", bindings=((pod, room.names[rows[0]]),))
     diagnosis = diagnose(room, shape)
-    answer = answer_for_pod(state, pod, diagnosis) if diagnosis.total else None
-    return _Found("unschedulable", shapes=(_shape_finding(shape, diagnosis, (pod.key,), answer),))
+    if not diagnosis.total:
+        return _Found("unschedulable", shapes=(_shape_finding(shape, diagnosis, (pod.key,), None),))
+    answer = preempt_for_pod(state, pod, diagnosis)
+    told = _shape_finding(shape, diagnosis, (pod.key,), f"preemption: {answer.text}")
+    return _refused(answer, shapes=(told,))
+
+
+def _refused(
+    answer: Answer,
+    *,
+    groups: tuple[GroupFinding, ...] = (),
+    shapes: tuple[ShapeFinding, ...],
+    skipped: tuple[str, ...] = (),
+) -> _Found:
+    """The findings of an attempt that found no room, with what preemption answered."""
+    return _Found(
+        "waitingOnPreemption" if answer.waits else "unschedulable",
+        groups=groups,
+        shapes=shapes,
+        skipped=skipped,
+        nominations=answer.nominations,
+        victims=answer.victims,
+    )
 
 
 def _try_group(state: State, group: Group, waiting: Sequence[Pod]) -> _Found:
@@ -150,19 +234,19 @@ def _try_group(state: State, group: Group, waiting: Sequence[Pod]) -> _Found:
         )
         return _Found("error", groups=(finding,))
     members = [pod for pod in waiting if pod.deletion is None]
-    room = state.nodes.for_cycle()
+    room = room_for(state, group.priority, members)
     shaped = [(pod, state.spec(pod).shape) for pod in members]
     leaf = run_leaf(room, shaped, minimum=group.min_count, bound=bound)
     nothing_placed = leaf.succeeded and not leaf.placed
     if nothing_placed:
         leaf.text = texts.flagged()
     succeeded = leaf.succeeded and not nothing_placed
-    answer = None if succeeded else answer_for_group(state, group)
+    answer = None if succeeded else preempt_for_group(state, group, shaped)
     finding = GroupFinding(
         created=created,
         fitted=() if succeeded else tuple(pod.key for pod, _ in leaf.placed),
         group=f"PodGroup/{group.key}",
-        message="" if succeeded else texts.with_preemption(leaf.text, answer),
+        message="" if answer is None else texts.with_preemption(leaf.text, answer.text),
         minimum=group.min_count,
         placed=len(leaf.placed),
         policy=group.policy,
@@ -172,12 +256,12 @@ def _try_group(state: State, group: Group, waiting: Sequence[Pod]) -> _Found:
         text=leaf.text,
         untried=tuple(pod.key for pod in leaf.untried),
     )
+    skipped = tuple(pod.key for pod in waiting if pod.deletion is not None)
+    shapes = _shape_findings(leaf)
+    if answer is not None:
+        return _refused(answer, groups=(finding,), shapes=shapes, skipped=skipped)
     return _Found(
-        "scheduled" if succeeded else "unschedulable",
-        groups=(finding,),
-        shapes=_shape_findings(leaf),
-        skipped=tuple(pod.key for pod in waiting if pod.deletion is not None),
-        bindings=_bindings(room, leaf) if succeeded else (),
+        "scheduled", groups=(finding,), shapes=shapes, skipped=skipped, bindings=_bindings(room, leaf)
     )
 
 

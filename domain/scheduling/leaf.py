@@ -7,13 +7,17 @@ KEP-4671.
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from domain.objects import Pod
 from domain.room import Room
 from domain.scheduling import texts
 from domain.scheduling.diagnosis import Diagnosis, diagnose
+from domain.scheduling.evaluate import fits
 from domain.scheduling.place import place
 from domain.shapes import PodShape
+
+Member: TypeAlias = tuple[Pod, PodShape]
 
 
 class Feasible(enum.Enum):
@@ -59,15 +63,15 @@ class LeafResult:
 
 def run_leaf(
     room: Room,
-    members: Sequence[tuple[Pod, PodShape]],
+    members: Sequence[Member],
     *,
     minimum: int,
     bound: int,
 ) -> LeafResult:
     """Try `members` in order; `bound` others of the group have a node already.
 
-    Goes on beyond the minimum and stops as soon as it is out of reach. What was placed stays
-    assumed in `room` if the leaf succeeds.
+    Goes on beyond the minimum and stops as soon as it is out of reach. A member with a nominated
+    node takes that one if it can. What was placed stays assumed in `room` if the leaf succeeds.
     """
     result = LeafResult(succeeded=False, scheduled=bound, remaining=len(members))
     if feasible(minimum, bound, len(members)) is Feasible.IMPOSSIBLE:
@@ -76,9 +80,12 @@ def run_leaf(
         return result
     start = 0
     while start < len(members):
+        if _take_nominated(room, members[start], result):
+            start += 1
+            continue
         shape = members[start][1]
         end = start + 1
-        while end < len(members) and members[end][1] is shape:
+        while end < len(members) and members[end][1] is shape and members[end][0].nominated is None:
             end += 1
         stopped_at = _try_run(room, members[start:end], shape, minimum, result)
         if stopped_at is not None:
@@ -91,9 +98,28 @@ def run_leaf(
     return result
 
 
+def _take_nominated(room: Room, member: Member, result: LeafResult) -> bool:
+    """Put a member on its nominated node, without a look at the scores, if it fits there."""
+    pod, shape = member
+    row = nominated_row(room, pod, shape)
+    if row is None:
+        return False
+    room.assume(row, shape)
+    result.placed.append((pod, row))
+    result.scheduled += 1
+    result.remaining -= 1
+    return True
+
+
+def nominated_row(room: Room, pod: Pod, shape: PodShape) -> int | None:
+    """The row of the node that `pod` is nominated to; None if there is none or it does not fit there."""
+    row = None if pod.nominated is None else room.roster.row.get(pod.nominated)
+    return row if row is not None and fits(room, shape, row) else None
+
+
 def _try_run(
     room: Room,
-    run: Sequence[tuple[Pod, PodShape]],
+    run: Sequence[Member],
     shape: PodShape,
     minimum: int,
     result: LeafResult,
@@ -118,7 +144,7 @@ def _try_run(
     return None
 
 
-def _give_up(room: Room, members: Sequence[tuple[Pod, PodShape]], result: LeafResult) -> None:
+def _give_up(room: Room, members: Sequence[Member], result: LeafResult) -> None:
     shapes = {pod.key: shape for pod, shape in members}
     for pod, row in reversed(result.placed):
         room.forget(row, shapes[pod.key])

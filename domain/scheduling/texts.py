@@ -8,10 +8,29 @@ UNSCHEDULABLE = "pod group is unschedulable"
 FITTED_PREFIX = f"{UNSCHEDULABLE}, "
 """Stands before the group's text on a member that had a place."""
 GATED_MESSAGE = "Scheduling is blocked due to non-empty scheduling gates"
+PREEMPTED = "PreemptionByScheduler"
+"""The reason of the condition DisruptionTarget on a victim."""
 NEVER_PREEMPTS = "not eligible due to preemptionPolicy=Never."
 NO_VICTIMS = "No preemption victims found for incoming preemptor"
 NO_VICTIMS_ON_NODE = "No preemption victims found for incoming pod"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
+ONGOING = "ongoing preemption on nominated nodes"
+VICTIM_ENDS = "not eligible due to a terminating pod on the nominated node."
+
+
+def found_for_group(victims: int) -> str:
+    """So many Pods go, and the group has room."""
+    return f"found a placement for podgroup, preempting {victims} victims"
+
+
+def found_for_pod(node: str, victims: int) -> str:
+    """So many Pods go, and a single Pod has room on `node`."""
+    return f"found a potential placement for pod on node {node}, preempting {victims} victims"
+
+
+def disruption(scheduler: str, kind: str) -> str:
+    """The message on a victim; `kind` is that of the preemptor, in small letters."""
+    return f"{scheduler}: preempting to accommodate a higher priority {kind}"
 
 
 def minimum_not_satisfiable(minimum: int, scheduled: int, remaining: int) -> str:
@@ -24,9 +43,9 @@ def flagged(reason: str = "") -> str:
     return f"{UNSCHEDULABLE}, {reason}" if reason else UNSCHEDULABLE
 
 
-def with_preemption(text: str, answer: str | None) -> str:
-    """The group's text with what preemption answered; None if it was not asked."""
-    return text if answer is None else f"{text}, pod group preemption: {answer}"
+def with_preemption(text: str, answer: str) -> str:
+    """The group's text with what preemption answered."""
+    return f"{text}, pod group preemption: {answer}"
 
 
 def other_scheduler(this: str, first: str) -> str:

@@ -1,0 +1,156 @@
+"""Preemption beside a plain model of its rules: the same victims, the same nodes, the same texts."""
+
+from random import Random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from books import Book
+from build import Manifest, group, node, pod
+from domain import events as ev
+from domain.times import rfc3339
+from reference.filters import Host
+from reference.preemption import Answer, World, preempt_group, preempt_pod
+
+CLASSES = {"low": 10, "mid": 20, "high": 30}
+NODES = ("n0", "n1", "n2", "n3")
+OLD_GROUPS = ("v", "w")
+
+
+def _classes(random: Random) -> list[Manifest]:
+    return [
+        {
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {"name": name},
+            "value": value,
+            "preemptionPolicy": "Never" if random.random() < 0.05 else "PreemptLowerPriority",
+        }
+        for name, value in CLASSES.items()
+    ]
+
+
+def _pod(random: Random, name: str, priority: str, **more: str) -> Manifest:
+    port = {"containerPort": 80, "hostPort": random.choice([80, 81])}
+    made = pod(
+        name,
+        cpu=random.choice(["500m", "1", "1", "2"]),
+        memory=random.choice([None, "1Gi"]),
+        ports=[port] if random.random() < 0.2 else [],
+        priorityClassName=priority,
+        **more,
+    )
+    made["metadata"]["labels"] = {"app": random.choice("xyz")}
+    return made
+
+
+def _running(random: Random, book: Book, number: int) -> Manifest:
+    made = _pod(
+        random, f"r{number}", random.choice(list(CLASSES)), node=random.choice(book.state.nodes.names())
+    )
+    if random.random() < 0.4:
+        made["spec"]["schedulingGroup"] = {"podGroupName": random.choice([*OLD_GROUPS, "unknown"])}
+    made["status"] = {"phase": "Running"}
+    if random.random() < 0.8:
+        made["status"]["startTime"] = rfc3339(book.now - random.randrange(5) * 1_000_000)
+    return made
+
+
+def _budget(random: Random, name: str) -> Manifest:
+    status: Manifest = {"disruptionsAllowed": random.randrange(3)}
+    if random.random() < 0.3:
+        status["disruptedPods"] = {f"r{random.randrange(8)}": "2025-12-31T23:59:00Z"}
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": random.choice("xyz")}}},
+        "status": status,
+    }
+
+
+def _cluster(random: Random) -> Book:
+    book = Book(*_classes(random))
+    for name in NODES[: random.randint(1, len(NODES))]:
+        cpu, slots = random.choice(["2", "3", "4"]), random.choice([2, 3, 110])
+        book.apply([node(name, cpu=cpu, pods=slots, memory="3Gi", unschedulable=random.random() < 0.1)])
+    for name in OLD_GROUPS:
+        mode: Manifest = random.choice([{"single": {}}, {"all": {}}])
+        book.apply([group(name, 1, priorityClassName=random.choice(list(CLASSES)), disruptionMode=mode)])
+    book.apply([_running(random, book, number) for number in range(random.randint(1, 12))])
+    book.apply([_budget(random, f"b{number}") for number in range(random.randint(0, 2))])
+    return book
+
+
+def _world(book: Book) -> World:
+    hosts = {name: Host(_stored(book, "Node", name)) for name in book.state.nodes.names()}
+    for key, one in book.state.pods.items():
+        if one.node in hosts:
+            hosts[one.node].pods.append(_stored(book, "Pod", key))
+    groups = {key.partition("/")[2]: _stored(book, "PodGroup", key) for key in book.state.groups}
+    budgets = [_stored(book, "PodDisruptionBudget", key) for key in book.state.budgets]
+    return World(list(hosts.values()), groups, budgets)
+
+
+def _stored(book: Book, kind: str, key: str) -> Manifest:
+    found = book.stored(kind, key)
+    assert found is not None
+    return found
+
+
+def _answer(book: Book, tail: str) -> Answer | None:
+    """What ganger decides; None if what waits has room, or fails before preemption."""
+    decision = book.cycle()
+    assert decision is not None
+    attempt = decision.attempt
+    if attempt.outcome not in ("unschedulable", "waitingOnPreemption"):
+        return None
+    message = (attempt.groups or attempt.shapes)[0].message
+    nominated = [each for each in decision.payloads if isinstance(each, ev.PodNominated)]
+    evicted = {each.pod for each in decision.payloads if isinstance(each, ev.PodEvicted)}
+    assert evicted == set(attempt.victims)
+    nodes = {each.pod: str(each.node) for each in nominated}
+    return Answer(message.partition(tail)[2], evicted, nodes)
+
+
+def check_group(random: Random) -> Answer | None:
+    book = _cluster(random)
+    size = random.randint(1, 4)
+    members = [_pod(random, f"g-{number}", "high", group="g") for number in range(size)]
+    book.apply([group("g", random.choice([None, *range(1, size + 1)]), priorityClassName="high"), *members])
+    world = _world(book)
+    waiting = [_stored(book, "Pod", f"default/g-{number}") for number in range(size)]
+    answer = _answer(book, "pod group preemption: ")
+    if answer is not None:
+        assert answer == preempt_group(world, world.groups["g"], waiting, 0)
+    return answer
+
+
+def check_pod(random: Random) -> Answer | None:
+    book = _cluster(random)
+    book.apply([_pod(random, "boss", random.choice(["mid", "high"]))])
+    world = _world(book)
+    answer = _answer(book, " preemption: ")
+    if answer is not None:
+        assert answer == preempt_pod(world, _stored(book, "Pod", "default/boss"))
+    return answer
+
+
+@given(st.randoms(use_true_random=False))
+def test_a_group_evicts_whom_the_model_says(random: Random) -> None:
+    check_group(random)
+
+
+@given(st.randoms(use_true_random=False))
+def test_a_single_pod_evicts_whom_the_model_says(random: Random) -> None:
+    check_pod(random)
+
+
+def test_the_clusters_are_worth_it() -> None:
+    """Most things that preemption can answer come up among a few of them."""
+    seen = {answer.text.partition(",")[0] for seed in range(60) if (answer := check_group(Random(seed)))}
+    assert "found a placement for podgroup" in seen
+    assert "No preemption victims found for incoming preemptor" in seen
+    seen = {answer.text for seed in range(60) if (answer := check_pod(Random(seed)))}
+    assert any(text.endswith("preempting 2 victims") for text in seen)
+    assert any("No preemption victims found for incoming pod" in text for text in seen)
