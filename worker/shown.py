@@ -81,7 +81,7 @@ def _pod_conditions(pod: Pod) -> list[dict[str, Any]]:
         tried = pod.condition.status == "False" and pod.condition.reason != "SchedulingGated"
         conditions.append(_condition("PodScheduled", pod.condition, pod.generation if tried else 0))
     if pod.disruption is not None:
-        conditions.append(_condition("DisruptionTarget", pod.disruption, pod.generation))
+        conditions.append(_condition("DisruptionTarget", pod.disruption, pod.generation - 1))
     return conditions
 
 
