@@ -20,6 +20,7 @@ from domain.manifests import (
     moment,
     read_group,
     read_metadata,
+    read_namespace,
     read_node,
     read_parent,
     read_pod,
@@ -76,7 +77,7 @@ def _pod_added(state: State, added: ev.PodAdded, position: int, at: int) -> None
     pod = Pod(
         key=added.key,
         uid=metadata.uid,
-        spec=state.specs.read(manifest.spec),
+        spec=state.specs.read(manifest),
         group=added.group,
         node=added.node,
         phase=status.phase,
@@ -119,7 +120,7 @@ def _pod_updated(state: State, updated: ev.PodUpdated, position: int, at: int) -
         manifest = read_pod(updated.object)
         if manifest.metadata.uid != pod.uid:
             raise CorruptLog(f"Pod {pod.key} has uid {pod.uid}, not {manifest.metadata.uid}")
-        pod.spec = state.specs.read(manifest.spec)
+        pod.spec = state.specs.read(manifest)
         pod.node = updated.node
         pod.manifest = position
         pod.generation = manifest.metadata.generation
@@ -142,7 +143,8 @@ def _pod_updated(state: State, updated: ev.PodUpdated, position: int, at: int) -
     state.enlist(pod)
     after = state.standing(pod)
     if before is Standing.BOUND and after is Standing.BOUND and updated.object is UNSET:
-        return  # a deletion began, which neither frees nor takes anything yet
+        state.queue.stir(Stir.MOVE, position)  # a deletion began: only spreading does not count it any more
+        return
     if before is Standing.BOUND or after is Standing.BOUND:
         state.queue.stir(Stir.ROOM if after is Standing.ENDED else Stir.MOVE, position)
     _look_again(state, pod, position, at)
@@ -198,6 +200,7 @@ def _pod_evicted(state: State, evicted: ev.PodEvicted, position: int, _: int) ->
     state.delist(pod)
     pod.deletion, pod.revision = ev.Deletion(at=evicted.at, grace=evicted.grace), position
     state.enlist(pod)
+    state.queue.stir(Stir.MOVE, position)
 
 
 def _binding_failed(state: State, failed: ev.BindingFailed, position: int, at: int) -> None:
@@ -310,9 +313,8 @@ def _attempted(state: State, attempt: ev.GroupAttempted, position: int, _: int) 
         )
     entity.attempts += 1
     entity.snapshot, entity.last_attempt = attempt.snapshot, position
-    shapes = set()
-    for pod in state.pending_of(entity):
-        shapes.add(pod.spec)
+    pending = list(state.pending_of(entity))
+    for pod in pending:
         if pod.arrival <= attempt.snapshot and pod.deletion is None:
             pod.attempts += 1
     match attempt.outcome:
@@ -323,7 +325,7 @@ def _attempted(state: State, attempt: ev.GroupAttempted, position: int, _: int) 
             entity.unschedulable += 1
             entity.errors = 0
             entity.verdict = Verdict.REJECTED
-            entity.wakes_on = Stir.ROOM if len(shapes) == 1 else Stir.MOVE
+            entity.wakes_on = _what_helps(state, pending)
         case "error":
             entity.errors += 1
             entity.verdict = Verdict.ERROR
@@ -342,6 +344,23 @@ def _attempted(state: State, attempt: ev.GroupAttempted, position: int, _: int) 
         entity.timestamp = attempt.at
         entity.due_us = _due(state, entity, entity.errors or entity.unschedulable)
     state.queue.put(entity)
+
+
+def _what_helps(state: State, pods: Iterable[Pod]) -> Stir:
+    """What could make room for `pods`, which were refused.
+
+    Pods of one shape fit as often as they fit, wherever they go, unless rules about other Pods tell
+    them apart; a Pod with such rules can be helped by any Pod and any node.
+    """
+    specs = [state.spec(pod) for pod in pods]
+    if any(spec.shape.peer is not None for spec in specs):
+        return Stir.MOVE
+    told_apart = state.nodes.crowd.has_terms
+    return (
+        Stir.ROOM
+        if len({(spec.shape, spec.peer if told_apart else None) for spec in specs}) == 1
+        else Stir.MOVE
+    )
 
 
 def _show(state: State, attempt: ev.GroupAttempted, position: int) -> None:
@@ -411,7 +430,8 @@ def _node_deleted(state: State, deleted: ev.NodeDeleted, position: int, _: int) 
     if record is None:
         raise CorruptLog(f"there is no Node {deleted.key}")
     state.nodes.remove(deleted.key)
-    state.queue.stir(Stir.MOVE, position)
+    # What ran there keeps nobody away from its zone any more.
+    state.queue.stir(Stir.ROOM if state.nodes.crowd.terms_on(deleted.key) else Stir.MOVE, position)
 
 
 # Groups
@@ -489,6 +509,18 @@ def _kept_added(state: State, added: ev.Added, position: int, at: int) -> None:
         kept.parent = read_parent(added.object)
     if kind == "PriorityClass":
         state.priority_classes[added.key] = read_priority_class(added.object)
+    if kind == "Namespace":
+        _label_namespace(state, added.key, read_namespace(added.object), position)
+
+
+def _label_namespace(state: State, name: str, labels: dict[str, str], position: int) -> None:
+    """Rules that select namespaces may be about other Pods now."""
+    if state.nodes.crowd.namespaces.get(name, {}) != labels:
+        if labels:
+            state.nodes.crowd.namespaces[name] = labels
+        else:
+            del state.nodes.crowd.namespaces[name]
+        state.queue.stir(Stir.ROOM, position)
 
 
 def _kept_updated(state: State, updated: ev.Updated, position: int, _: int) -> None:
@@ -501,6 +533,8 @@ def _kept_updated(state: State, updated: ev.Updated, position: int, _: int) -> N
         kept.manifest = position
         if kind == "PriorityClass":
             state.priority_classes[updated.key] = read_priority_class(updated.object)
+        if kind == "Namespace":
+            _label_namespace(state, updated.key, read_namespace(updated.object), position)
     if updated.deletion is not None:
         kept.deletion = updated.deletion
 
@@ -511,6 +545,8 @@ def _kept_deleted(state: State, deleted: ev.Deleted, position: int, _: int) -> N
         raise CorruptLog(f"there is no {kind} {deleted.key}")
     if kind == "PriorityClass":
         del state.priority_classes[deleted.key]
+    if kind == "Namespace":
+        _label_namespace(state, deleted.key, {}, position)
 
 
 _Change: TypeAlias = Callable[[State, Any, int, int], None]

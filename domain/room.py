@@ -1,13 +1,15 @@
 """What is free on the nodes: the private copy of the node table that one cycle plays with."""
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from domain.crowd import Crowd
 from domain.host_ports import HostPorts
+from domain.peers import Peer
 from domain.resources import CPU, MEMORY, PODS
 from domain.roster import Balance, Mask, Roster, Rows, Whole, whole_numbers
 from domain.shapes import PodShape
@@ -61,18 +63,32 @@ class Load(NamedTuple):
     balance: Balance | None
 
 
+class Watcher(Protocol):
+    """Someone who wants to know of every Pod that is put into a room or taken out again."""
+
+    def note(self, peer: Peer, row: int, times: int) -> None:
+        """`times` more Pods like `peer` are on the node in `row`."""
+
+
+W = TypeVar("W", bound=Watcher)
+
+
 class Room:
     """Allocatable and used amounts of N nodes, in the order of their names.
 
     `allocatable` is (R, N) in the order of `roster.resources`; `used` is (R + 2, N): the same, then
-    cpu and memory with the defaults of scoring. A row is an index into `roster.names`.
+    cpu and memory with the defaults of scoring. A row is an index into `roster.names`. `crowd` are the
+    Pods that were there when the cycle began; Pods assumed since are told to `watching`.
     """
 
-    def __init__(self, roster: Roster, used: Whole, ports: HostPorts) -> None:
+    def __init__(self, roster: Roster, used: Whole, ports: HostPorts, crowd: Crowd) -> None:
         self.roster = roster
         self.allocatable = roster.allocatable
         self.used = used
         self.ports = ports
+        self.crowd = crowd
+        self._assumed: dict[tuple[Peer, int], int] = {}
+        self._watchers: dict[PodShape, Watcher] = {}
         if np.object_ in (self.allocatable.dtype, self.used.dtype):
             self._widen()
 
@@ -147,10 +163,26 @@ class Room:
         if shape.host_ports:
             self.ports.give_back(self.roster.names[row], shape.host_ports)
 
+    def watching(self, make: Callable[["Room", PodShape], W], shape: PodShape) -> W:
+        """`make(self, shape)`, made once and told of all Pods with a peer that were or will be assumed."""
+        found = self._watchers.get(shape)
+        if found is None:
+            found = self._watchers[shape] = make(self, shape)
+            for (peer, row), times in self._assumed.items():
+                found.note(peer, row, times)
+        return cast("W", found)
+
     def _add(self, rows: Sequence[int], shape: PodShape, times: int) -> None:
         taken = self.ask(shape).taken
         for row, count in Counter(rows).items():
             self.used[:, row] += taken * (count * times)
+            if shape.peer is not None:
+                self._note(shape.peer, row, count * times)
+
+    def _note(self, peer: Peer, row: int, times: int) -> None:
+        self._assumed[peer, row] = self._assumed.get((peer, row), 0) + times
+        for watcher in self._watchers.values():
+            watcher.note(peer, row, times)
 
     @property
     def _wide(self) -> bool:

@@ -11,7 +11,7 @@ _SHOWN_AHEAD = 5
 _OWN_OF_GROUP = ("PodAdded", "PodUpdated", "PodDeleted", "PodGroupUpdated")
 _OWN_OF_POD = ("PodUpdated",)
 _ROOM = ("NodeAdded", "NodeUpdated", "PodUpdated", "PodDeleted", "BindingFailed", "SchedulerConfigured")
-_MOVE = ("NodeDeleted", "PodAdded", "PodBound")
+_MOVE = ("NodeDeleted", "PodAdded", "PodBound", "PodEvicted")
 
 
 def next_try_us(state: State, entity: Entity, now: int) -> int | None:

@@ -19,6 +19,7 @@ from domain.scheduling.homogeneity import disagreement
 from domain.scheduling.leaf import LeafResult, Misfit, run_leaf
 from domain.scheduling.place import place
 from domain.scheduling.preemption import answer_for_group, answer_for_pod
+from domain.scheduling.rules import rules_in_play, shaped
 from domain.shapes import PodShape
 from domain.state import State
 from domain.version import SCHEDULER
@@ -30,7 +31,8 @@ class Decision:
 
     `payloads` are the batch to append, GroupAttempted first. The decision relies on `pods` (their
     keys), on `group`, and on `nodes` having the room that the snapshot showed. `cause` is the
-    position of the change that brought it about.
+    position of the change that brought it about. With `rules` about other Pods in play it relies on
+    whatever runs, on all nodes, and on the labels of namespaces.
     """
 
     snapshot: int
@@ -40,6 +42,7 @@ class Decision:
     group: str | None
     nodes: frozenset[str]
     cause: int
+    rules: bool = False
 
     @property
     def attempt(self) -> GroupAttempted:
@@ -73,6 +76,7 @@ def decide(state: State, now: int) -> Decision | None:
         group=None if group is None else group.key,
         nodes=frozenset(node for _, node in found.bindings),
         cause=state.queue.woken_at(entity),
+        rules=rules_in_play(state, waiting),
     )
 
 
@@ -120,7 +124,7 @@ def _attempt(state: State, entity: Entity, now: int, found: _Found) -> GroupAtte
 
 def _try_pod(state: State, pod: Pod) -> _Found:
     room = state.nodes.for_cycle()
-    shape = state.spec(pod).shape
+    ((_, shape),) = shaped(state, [pod])
     rows = place(room, shape, 1)
     if rows:
         return _Found("scheduled", bindings=((pod, room.names[rows[0]]),))
@@ -151,8 +155,7 @@ def _try_group(state: State, group: Group, waiting: Sequence[Pod]) -> _Found:
         return _Found("error", groups=(finding,))
     members = [pod for pod in waiting if pod.deletion is None]
     room = state.nodes.for_cycle()
-    shaped = [(pod, state.spec(pod).shape) for pod in members]
-    leaf = run_leaf(room, shaped, minimum=group.min_count, bound=bound)
+    leaf = run_leaf(room, shaped(state, members), minimum=group.min_count, bound=bound)
     nothing_placed = leaf.succeeded and not leaf.placed
     if nothing_placed:
         leaf.text = texts.flagged()
