@@ -70,7 +70,7 @@ def namespace(name: str, **labels: str) -> Manifest:
 
 
 WEB = labelled(pod("web", node="n1"), app="web")
-FENCE = labelled(pod("fence", node="n1", **{"affinity": {"podAntiAffinity": {REQUIRED: [of("p")]}}}), app="f")
+FENCE = labelled(pod("fence", node="n1", affinity={"podAntiAffinity": {REQUIRED: [of("p")]}}), app="f")
 GUARD = pod(
     "guard",
     node="n1",
@@ -85,63 +85,91 @@ GUARD = pod(
     ("before", "waiting", "event"),
     [
         pytest.param(
-            [in_zone("n1", "a")], pod("p", **NEAR_WEB), fact(labelled(pod("web", node="n1"), app="web")),
+            [in_zone("n1", "a")],
+            pod("p", **NEAR_WEB),
+            fact(labelled(pod("web", node="n1"), app="web")),
             id="a Pod to be near is bound",
         ),
         pytest.param(
-            [in_zone("n1", "a"), labelled(pod("web", node="n1"), app="db")], pod("p", **NEAR_WEB), changed(WEB),
+            [in_zone("n1", "a"), labelled(pod("web", node="n1"), app="db")],
+            pod("p", **NEAR_WEB),
+            changed(WEB),
             id="a Pod to be near is relabelled",
         ),
         pytest.param(
-            [node("n1"), node("n2"), WEB], pod("p", **NEAR_WEB), changed(in_zone("n1", "a")),
+            [node("n1"), node("n2"), WEB],
+            pod("p", **NEAR_WEB),
+            changed(in_zone("n1", "a")),
             id="its node gets the label",
         ),
         pytest.param(
-            [in_zone("n1", "a"), WEB], pod("p", **FAR_FROM_WEB), removed(WEB), id="a Pod to avoid goes",
+            [in_zone("n1", "a"), WEB],
+            pod("p", **FAR_FROM_WEB),
+            removed(WEB),
+            id="a Pod to avoid goes",
         ),
         pytest.param(
-            [in_zone("n1", "a"), WEB], pod("p", **FAR_FROM_WEB),
-            changed(labelled(pod("web", node="n1"), app="db")), id="a Pod to avoid is relabelled",
+            [in_zone("n1", "a"), WEB],
+            pod("p", **FAR_FROM_WEB),
+            changed(labelled(pod("web", node="n1"), app="db")),
+            id="a Pod to avoid is relabelled",
         ),
         pytest.param(
-            [in_zone("n1", "a"), in_zone("n2", "a"), WEB], pod("p", **FAR_FROM_WEB), removed(in_zone("n1", "a")),
+            [in_zone("n1", "a"), in_zone("n2", "a"), WEB],
+            pod("p", **FAR_FROM_WEB),
+            removed(in_zone("n1", "a")),
             id="the node of a Pod to avoid goes",
         ),
         pytest.param(
-            [in_zone("n1", "a"), FENCE], labelled(pod("p"), app="p"), removed(FENCE), id="a Pod that repels goes",
+            [in_zone("n1", "a"), FENCE],
+            labelled(pod("p"), app="p"),
+            removed(FENCE),
+            id="a Pod that repels goes",
         ),
         pytest.param(
-            [in_zone("n1", "a"), in_zone("n2", "a"), FENCE], labelled(pod("p"), app="p"),
-            removed(in_zone("n1", "a")), id="the node of a Pod that repels goes",
+            [in_zone("n1", "a"), in_zone("n2", "a"), FENCE],
+            labelled(pod("p"), app="p"),
+            removed(in_zone("n1", "a")),
+            id="the node of a Pod that repels goes",
         ),
         pytest.param(
-            [in_zone("n1", "a"), FENCE], labelled(pod("p"), app="p"), changed(labelled(pod("p"), app="q")),
+            [in_zone("n1", "a"), FENCE],
+            labelled(pod("p"), app="p"),
+            changed(labelled(pod("p"), app="q")),
             id="it is relabelled itself",
         ),
         pytest.param(
-            [in_zone("n1", "a"), namespace("default", guarded="yes"), GUARD], labelled(pod("p"), app="p"),
-            changed(namespace("default", guarded="no")), id="its namespace is relabelled",
+            [in_zone("n1", "a"), namespace("default", guarded="yes"), GUARD],
+            labelled(pod("p"), app="p"),
+            changed(namespace("default", guarded="no")),
+            id="its namespace is relabelled",
         ),
         pytest.param(
-            [in_zone("n1", "a"), namespace("default", guarded="yes"), GUARD], labelled(pod("p"), app="p"),
-            removed(namespace("default")), id="its namespace object goes",
-        ),
-        pytest.param(
-            [in_zone("n1", "a"), in_zone("n2", "b", cpu="0"), WEB],
-            labelled(pod("p", cpu=1, **EVENLY), app="web"), leaving(WEB), id="a Pod to spread over is leaving",
+            [in_zone("n1", "a"), namespace("default", guarded="yes"), GUARD],
+            labelled(pod("p"), app="p"),
+            removed(namespace("default")),
+            id="its namespace object goes",
         ),
         pytest.param(
             [in_zone("n1", "a"), in_zone("n2", "b", cpu="0"), WEB],
             labelled(pod("p", cpu=1, **EVENLY), app="web"),
-            fact(labelled(pod("more", node="n2"), app="web")), id="a Pod fills the emptier zone",
+            leaving(WEB),
+            id="a Pod to spread over is leaving",
         ),
         pytest.param(
             [in_zone("n1", "a"), in_zone("n2", "b", cpu="0"), WEB],
-            labelled(pod("p", cpu=1, **EVENLY), app="web"), removed(in_zone("n2", "b")),
+            labelled(pod("p", cpu=1, **EVENLY), app="web"),
+            fact(labelled(pod("more", node="n2"), app="web")),
+            id="a Pod fills the emptier zone",
+        ),
+        pytest.param(
+            [in_zone("n1", "a"), in_zone("n2", "b", cpu="0"), WEB],
+            labelled(pod("p", cpu=1, **EVENLY), app="web"),
+            removed(in_zone("n2", "b")),
             id="the emptier zone goes",
         ),
     ],
-)  # fmt: skip
+)
 def test_what_helps_wakes(before: list[Manifest], waiting: Manifest, event: ev.Payload) -> None:
     story = Story(*before, waiting).decide().wait(60).decide()
     entity = story.state.queue.entities["Pod/default/p"]
