@@ -143,7 +143,7 @@ def _pod_updated(state: State, updated: ev.PodUpdated, position: int, at: int) -
     state.enlist(pod)
     after = state.standing(pod)
     if before is Standing.BOUND and after is Standing.BOUND and updated.object is UNSET:
-        state.queue.stir(Stir.MOVE, position)  # a deletion began: only spreading does not count it any more
+        state.queue.stir(Stir.RULE, position)  # a deletion began: only spreading does not count it any more
         return
     if before is Standing.BOUND or after is Standing.BOUND:
         state.queue.stir(Stir.ROOM if after is Standing.ENDED else Stir.MOVE, position)
@@ -200,7 +200,7 @@ def _pod_evicted(state: State, evicted: ev.PodEvicted, position: int, _: int) ->
     state.delist(pod)
     pod.deletion, pod.revision = ev.Deletion(at=evicted.at, grace=evicted.grace), position
     state.enlist(pod)
-    state.queue.stir(Stir.MOVE, position)
+    state.queue.stir(Stir.RULE, position)
 
 
 def _binding_failed(state: State, failed: ev.BindingFailed, position: int, at: int) -> None:
@@ -354,7 +354,7 @@ def _what_helps(state: State, pods: Iterable[Pod]) -> Stir:
     """
     specs = [state.spec(pod) for pod in pods]
     if any(spec.shape.peer is not None for spec in specs):
-        return Stir.MOVE
+        return Stir.RULE
     told_apart = state.nodes.crowd.has_terms
     return (
         Stir.ROOM

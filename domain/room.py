@@ -150,9 +150,12 @@ class Room:
         """Put a Pod of `shape` on the node in `row`."""
         self.assume_all([row], shape)
 
-    def assume_all(self, rows: Sequence[int], shape: PodShape) -> None:
-        """Put a Pod of `shape` on the node in each of `rows`, which may repeat."""
-        self._add(rows, shape, 1)
+    def assume_all(self, rows: Sequence[int], shape: PodShape, told: Watcher | None = None) -> None:
+        """Put a Pod of `shape` on the node in each of `rows`, which may repeat.
+
+        `told` has heard of them already.
+        """
+        self._add(rows, shape, 1, told)
         if shape.host_ports:
             for row in rows:
                 self.ports.take(self.roster.names[row], shape.host_ports)
@@ -172,17 +175,18 @@ class Room:
                 found.note(peer, row, times)
         return cast("W", found)
 
-    def _add(self, rows: Sequence[int], shape: PodShape, times: int) -> None:
+    def _add(self, rows: Sequence[int], shape: PodShape, times: int, told: Watcher | None = None) -> None:
         taken = self.ask(shape).taken
         for row, count in Counter(rows).items():
             self.used[:, row] += taken * (count * times)
             if shape.peer is not None:
-                self._note(shape.peer, row, count * times)
+                self._note(shape.peer, row, count * times, told)
 
-    def _note(self, peer: Peer, row: int, times: int) -> None:
+    def _note(self, peer: Peer, row: int, times: int, told: Watcher | None) -> None:
         self._assumed[peer, row] = self._assumed.get((peer, row), 0) + times
         for watcher in self._watchers.values():
-            watcher.note(peer, row, times)
+            if watcher is not told:
+                watcher.note(peer, row, times)
 
     @property
     def _wide(self) -> bool:

@@ -50,6 +50,7 @@ class Tally:
         self.size = size
         self._target = domains if counted is None else np.where(counted, domains, -1)
         self._sums = np.zeros(size + 1, dtype=np.int64)  # the last is for nodes in no domain, and stays 0
+        self._around: Numbers | None = None
 
     @property
     def by_domain(self) -> Numbers:
@@ -58,29 +59,33 @@ class Tally:
 
     @property
     def around(self) -> Numbers:
-        """The sum of each node's domain, 0 for nodes in none, shape (N,)."""
-        return self._sums[self.domains]
+        """The sum of each node's domain, 0 for nodes in none, shape (N,); not to be written to."""
+        if self._around is None:
+            self._around = self._sums.take(self.domains)
+        return self._around
 
     def add(self, places: Places, weight: int) -> None:
         """Count what is at `places`, each Pod with `weight`."""
         np.add.at(self._sums, self._target[places.rows], places.counts * weight)
         self._sums[-1] = 0
+        self._around = None
 
     def add_one(self, row: int, amount: int) -> None:
         """Count `amount` on the node in `row`."""
         domain = self._target[row]
         if domain >= 0:
             self._sums[domain] += amount
+            self._around = None
 
 
 class SpreadTally(NamedTuple):
     """A constraint and the Pods it is about; `keyed` are the nodes with the keys of all constraints
-    of its kind, `eligible` which domains have a node that counts, `own` is 1 if the Pod counts itself."""
+    of its kind, `eligible` the domains with a node that counts, `own` is 1 if the Pod counts itself."""
 
     constraint: SpreadConstraint
     tally: Tally
     keyed: Mask
-    eligible: Mask
+    eligible: NDArray[np.intp]
     own: int
 
 
@@ -201,8 +206,7 @@ def _spread_tallies(
             tally = Tally(np.where(codes >= 0, np.arange(len(roster)), -1), len(roster))
         else:
             tally = Tally(codes, len(values), counted)
-        eligible = np.zeros(tally.size + 1, dtype=np.bool_)
-        eligible[codes[counted]] = True
+        eligible = np.unique(codes[counted])
         own = int(spread_over(constraint, shape.peer.namespace, shape.peer))
-        tallies.append(SpreadTally(constraint, tally, keyed, eligible[:-1], own))
+        tallies.append(SpreadTally(constraint, tally, keyed, eligible, own))
     return tallies

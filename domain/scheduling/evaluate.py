@@ -53,7 +53,8 @@ def feasible(room: Room, shape: PodShape) -> Mask:
 
 def welcome(around: Company, count: int) -> Mask:
     """The nodes, of `count`, that the rules about other Pods do not rule out."""
-    return spread_evenly(around, count) & in_good_company(around, count)
+    good = in_good_company(around, count)
+    return good & spread_evenly(around, count) if around.hard else good
 
 
 def fits(room: Room, shape: PodShape, row: int) -> bool:

@@ -25,7 +25,8 @@ def inter_pod_affinity(company: Company, count: int) -> Verdict:
 
 def in_good_company(company: Company, count: int) -> Mask:
     """The nodes that `inter_pod_affinity` does not rule out."""
-    return _near_enough(company, count) & ~_some([*company.avoided, *company.repelled.values()], count)
+    bad = _some([*company.avoided, *company.repelled.values()], count)
+    return _near_enough(company, count) & ~bad if company.needed else ~bad
 
 
 def _near_enough(company: Company, count: int) -> Mask:

@@ -28,17 +28,17 @@ def pod_topology_spread(company: Company, count: int) -> Verdict:
 
 def spread_evenly(company: Company, count: int) -> Mask:
     """The nodes that `pod_topology_spread` does not rule out."""
-    fit = np.ones(count, dtype=np.bool_)
+    uneven = np.zeros(count, dtype=np.bool_)
     for spread in company.hard:
-        fit &= ~_too_many(spread)
-    return fit
+        uneven |= _too_many(spread)
+    return ~uneven
 
 
 def _too_many(spread: SpreadTally) -> Mask:
     """The nodes with more Pods in their domain than may be once this one is there, or in none."""
     constraint, tally = spread.constraint, spread.tally
-    found = tally.by_domain[spread.eligible]
+    found = tally.by_domain.take(spread.eligible)
     fewest = 0 if len(found) < constraint.least_domains else int(found.min(initial=2**62))
     crowded = np.ones(tally.size + 1, dtype=np.bool_)
     np.greater(tally.by_domain + (spread.own - fewest), constraint.max_skew, out=crowded[:-1])
-    return crowded[tally.domains]
+    return crowded.take(tally.domains)

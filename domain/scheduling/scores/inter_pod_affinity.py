@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from domain.roster import Rows
 from domain.scheduling.company import Company
+from domain.scheduling.scores.normalise import mapped
 
 
 def inter_pod_affinity(company: Company, rows: Rows) -> NDArray[np.int64]:
@@ -13,9 +14,10 @@ def inter_pod_affinity(company: Company, rows: Rows) -> NDArray[np.int64]:
     Source: kube-scheduler 1.37, InterPodAffinity.
     """
     liked = np.zeros(len(rows), dtype=np.int64)
-    if len(rows) == 0:
-        return liked
     for tally in company.liking.values():
-        liked += tally.around[rows]
-    least, most = int(liked.min()), int(liked.max())
+        liked += tally.around.take(rows)
+    return mapped(liked, _score)
+
+
+def _score(liked: NDArray[np.int64], least: int, most: int) -> NDArray[np.int64]:
     return 100 * (liked - least) // (most - least) if most > least else np.zeros_like(liked)
