@@ -12,6 +12,7 @@ MODULES = {
     "store": ("P1", "P2", "P3", "P4", "P5"),
     "fold": ("P6", "P7"),
     "placement": ("P10", "P11"),
+    "company": ("P13",),
     "cycle": ("P16",),
 }
 """What there is to measure, and which rows it gives."""

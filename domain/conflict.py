@@ -15,8 +15,11 @@ def stands(decision: Decision, event: ev.Event) -> bool:
 
     It may not if the event changed one of its Pods or its group, took room on or changed a node
     it chose, changed one of its victims or what their rank and protection hang on, or configured the
-    scheduler. New members of the group come after the decision.
+    scheduler. New members of the group come after the decision. With rules about other Pods in play,
+    nothing may have changed that such a rule could look at.
     """
+    if _brings_rules(event.payload) or (decision.rules and _matters_to_rules(event.payload)):
+        return False
     match event.payload:
         case ev.PodAdded() as added:
             return added.node not in decision.nodes and not _of_group(decision, added.group, added.node)
@@ -55,3 +58,25 @@ def _of_group(decision: Decision, group: str | None, node: str | None) -> bool:
 
 def _other_attempt(decision: Decision, payload: ev.SchedulerConfigured | ev.GroupAttempted) -> bool:
     return isinstance(payload, ev.GroupAttempted) and payload.entity != decision.attempt.entity
+
+
+def _brings_rules(payload: ev.Payload) -> bool:
+    """Whether a Pod that may keep others away was put on a node from outside."""
+    if not isinstance(payload, ev.PodAdded | ev.PodUpdated) or payload.node is None:
+        return False
+    return payload.object is not UNSET and b'"podAntiAffinity"' in bytes(payload.object)
+
+
+def _matters_to_rules(payload: ev.Payload) -> bool:
+    """Whether a Pod on a node, a node or a namespace changed."""
+    match payload:
+        case ev.PodAdded() | ev.PodUpdated() | ev.PodDeleted():
+            return payload.node is not None
+        case ev.PodEvicted() | ev.BindingFailed() | ev.PodBound():
+            return True
+        case ev.NodeAdded() | ev.NodeUpdated() | ev.NodeDeleted():
+            return True
+        case ev.NamespaceAdded() | ev.NamespaceUpdated() | ev.NamespaceDeleted():
+            return True
+        case _:
+            return False

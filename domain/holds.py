@@ -35,9 +35,6 @@ def hold_of(state: State, entity: Entity, oldest: Pod, group: Group | None) -> H
         return _BELOW_MINIMUM
     if group.topology_key is not None:
         return _unknown_rule("spec.schedulingConstraints.topology")
-    if members.undecidable:
-        first = state.pods[next(iter(members.undecidable))]
-        return _unknown_rule(state.spec(first).shape.held_by[0])
     if members.dying == len(members.pending):
         return _dying(oldest)
     return None
@@ -47,8 +44,6 @@ def _hold_of_pod(state: State, pod: Pod) -> Hold | None:
     spec = state.spec(pod)
     if spec.gates:
         return _gates(state, pod)
-    if spec.shape.held_by:
-        return _unknown_rule(spec.shape.held_by[0])
     if pod.deletion is not None:
         return _dying(pod)
     return None

@@ -13,7 +13,8 @@ from domain.budgets import Budget, budget_of
 from domain.errors import CorruptLog
 from domain.node_facts import NodeFacts, node_facts
 from domain.objects import Group, PodSpec, PriorityClassFacts
-from domain.shapes import shape_of
+from domain.peers import NAME_LABEL, Peer, peer_of
+from domain.shapes import PodShape, shape_of
 from domain.times import SECOND, parse_rfc3339
 
 RUN_SECONDS = "ganger.dev/run-seconds"
@@ -24,8 +25,11 @@ _GROUP = b'"schedulingGroup":{'
 """Begins the part of a spec in which Pods of one template differ from group to group."""
 
 
+_NO_LABELS = msgspec.Raw(b"{}")
+
+
 class Metadata(msgspec.Struct, gc=False, rename="camel"):
-    """The part of `metadata` that scheduling and protection read."""
+    """The part of `metadata` that scheduling and protection read; `labels` are still in bytes."""
 
     name: str
     namespace: str = ""
@@ -36,7 +40,7 @@ class Metadata(msgspec.Struct, gc=False, rename="camel"):
     finalizers: tuple[str, ...] = ()
     generation: int = 0
     annotations: dict[str, str] | None = None
-    labels: dict[str, str] | None = None
+    labels: msgspec.Raw = _NO_LABELS
 
     @property
     def key(self) -> str:
@@ -68,6 +72,7 @@ class ObjectManifest(msgspec.Struct, gc=False):
 _decode_pod = msgspec.json.Decoder(PodManifest).decode
 _decode_object = msgspec.json.Decoder(ObjectManifest).decode
 _decode_status = msgspec.json.Decoder(PodStatus).decode
+_decode_labels = msgspec.json.Decoder(dict[str, str] | None).decode
 
 
 def read_pod(raw: msgspec.Raw) -> PodManifest:
@@ -146,7 +151,7 @@ def read_budget(key: str, raw: msgspec.Raw) -> Budget:
 
 def labels_of(metadata: Metadata) -> tuple[tuple[str, str], ...]:
     """The labels of an object, sorted by key."""
-    return tuple(sorted(metadata.labels.items())) if metadata.labels else ()
+    return tuple(sorted(read_labels(metadata).items()))
 
 
 def run_time(metadata: Metadata) -> int | None:
@@ -164,33 +169,59 @@ class Specs:
     """The distinct Pod specs of a State, numbered in the order in which they appeared."""
 
     def __init__(self, known: Sequence[PodSpec] = ()) -> None:
-        self.all = list(known)
-        self._numbers = {spec: number for number, spec in enumerate(known)}
+        self._shapes: dict[PodShape, PodShape] = {}
+        self._peers: dict[Peer, Peer] = {}
+        self.all = list(map(self._shared, known))
+        self._numbers = {spec: number for number, spec in enumerate(self.all)}
         self._by_bytes: dict[bytes, int] = {}
 
-    def read(self, raw: msgspec.Raw) -> int:
-        """The number of the Pod spec in `raw`; what is equal but for the group is parsed once."""
-        key = bytes(raw)
+    def read(self, manifest: PodManifest) -> int:
+        """The number of the spec of a Pod; what is equal but for the group is parsed once."""
+        metadata = manifest.metadata
+        key = bytes(manifest.spec)
         group = key.find(_GROUP)
         if group >= 0:
             key = key[:group] + key[key.index(b"}", group) :]
+        key = b"%b %b %b" % (metadata.namespace.encode(), metadata.labels, key)
         number = self._by_bytes.get(key)
         if number is None:
             if len(self._by_bytes) >= _REMEMBERED_SPECS:
                 self._by_bytes.clear()
-            number = self._by_bytes[key] = self._number(_pod_spec(_plain(raw)))
+            spec = _pod_spec(_plain(manifest.spec), metadata.namespace, read_labels(metadata))
+            number = self._by_bytes[key] = self._number(spec)
         return number
 
     def _number(self, spec: PodSpec) -> int:
         number = self._numbers.setdefault(spec, len(self.all))
         if number == len(self.all):
-            self.all.append(spec)
+            self.all.append(self._shared(spec))
         return number
 
+    def _shared(self, spec: PodSpec) -> PodSpec:
+        """`spec`, its shape and peer being the first of all that are equal to them."""
+        shape = self._shapes.setdefault(spec.shape, spec.shape)
+        peer = self._peers.setdefault(spec.peer, spec.peer)
+        return msgspec.structs.replace(spec, shape=shape, peer=peer)
 
-def _pod_spec(spec: dict[str, Any]) -> PodSpec:
+
+def read_labels(metadata: Metadata) -> dict[str, str]:
+    """The labels in `metadata`. Raises CorruptLog if they are none."""
+    try:
+        return _decode_labels(metadata.labels) or {}
+    except msgspec.DecodeError as error:
+        raise CorruptLog(f"not labels: {error}") from error
+
+
+def read_namespace(raw: msgspec.Raw) -> dict[str, str]:
+    """The labels of the Namespace in `raw`, without that of its name, sorted."""
+    labels = read_labels(read_metadata(raw))
+    return {key: value for key, value in sorted(labels.items()) if key != NAME_LABEL}
+
+
+def _pod_spec(spec: dict[str, Any], namespace: str, labels: dict[str, str]) -> PodSpec:
     return PodSpec(
-        shape=shape_of(spec),
+        shape=shape_of(spec, namespace, labels),
+        peer=peer_of(spec, namespace, labels),
         priority=spec.get("priority", 0),
         preemption_policy=spec.get("preemptionPolicy", "PreemptLowerPriority"),
         scheduler=spec.get("schedulerName", "default-scheduler"),

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from domain.crowd import Crowd
 from domain.errors import CorruptLog
 from domain.host_ports import HostPorts
 from domain.node_facts import NodeFacts
+from domain.peers import Peer
 from domain.resources import CPU, MEMORY, PODS
 from domain.room import Room
 from domain.roster import Roster, Whole, whole_numbers
@@ -24,6 +26,7 @@ class NodeTable:
         self._facts: dict[str, NodeFacts] = {}
         self._pods: dict[str, dict[PodShape, int]] = {}
         self._ports = HostPorts()
+        self.crowd = Crowd()
         self._roster = Roster(())
         self._outdated = False
         """Whether `_facts` have changed since `_roster` was made of them."""
@@ -56,8 +59,11 @@ class NodeTable:
         del self._facts[name]
         self._outdated = True
 
-    def take(self, node: str, shape: PodShape) -> None:
-        """Count a Pod of `shape` on `node`, whether there is such a node or not."""
+    def take(self, node: str, shape: PodShape, peer: Peer | None = None) -> None:
+        """Count a Pod of `shape` on `node`, whether there is such a node or not.
+
+        `peer` is what rules of other Pods see of it; None for one that no rule can see.
+        """
         pods = self._pods.get(node)
         if pods is None:
             pods = self._pods[node] = {}
@@ -65,8 +71,10 @@ class NodeTable:
         self._stale.add(node)
         if shape.host_ports:
             self._ports.take(node, shape.host_ports)
+        if peer is not None:
+            self.crowd.take(node, peer)
 
-    def give_back(self, node: str, shape: PodShape) -> None:
+    def give_back(self, node: str, shape: PodShape, peer: Peer | None = None) -> None:
         """Undo `take`. Raises CorruptLog if no Pod of `shape` is on `node`."""
         pods = self._pods.get(node, {})
         left = pods.get(shape, 0) - 1
@@ -81,6 +89,8 @@ class NodeTable:
         self._stale.add(node)
         if shape.host_ports:
             self._ports.give_back(node, shape.host_ports)
+        if peer is not None:
+            self.crowd.give_back(node, peer)
 
     def pods(self, node: str) -> Mapping[PodShape, int]:
         """How many Pods of each shape are on `node`."""
@@ -100,7 +110,7 @@ class NodeTable:
         if self._outdated:
             self._rearrange()
         self._refresh()
-        return Room(self._roster, self._used.copy(), self._ports.copy())
+        return Room(self._roster, self._used.copy(), self._ports.copy(), self.crowd)
 
     def copy(self) -> "NodeTable":
         """An independent copy."""
@@ -108,6 +118,7 @@ class NodeTable:
         copy._facts = self._facts.copy()
         copy._pods = {node: pods.copy() for node, pods in self._pods.items()}
         copy._ports = self._ports.copy()
+        copy.crowd = self.crowd.copy()
         copy._roster = self._roster
         copy._outdated = self._outdated
         copy._used = self._used.copy()

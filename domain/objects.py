@@ -10,6 +10,7 @@ import enum
 import msgspec
 
 from domain.events import Deletion
+from domain.peers import Peer
 from domain.shapes import PodShape
 
 TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
@@ -25,12 +26,14 @@ class Condition(msgspec.Struct, frozen=True, gc=False, array_like=True):
 
 
 class PodSpec(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """What a Pod's spec means for the scheduler; Pods of one template share it.
+    """What a Pod's spec and labels mean for the scheduler; Pods of one template share it.
 
+    `peer` is the Pod as rules of others see it; its shape has it only if the Pod has rules itself.
     `gates` are the names of its scheduling gates, `grace` its terminationGracePeriodSeconds.
     """
 
     shape: PodShape
+    peer: Peer
     priority: int
     preemption_policy: str
     scheduler: str
@@ -116,15 +119,14 @@ class Members(msgspec.Struct):
     """The Pods that name one group, whether the group exists or not.
 
     `pending` wait in our queue, `bound` have a node and have not ended, `foreign` wait for another
-    scheduler. Of the pending, `gated` have scheduling gates, `undecidable` ask for rules that this
-    version does not know, and `dying` counts those that are being deleted.
+    scheduler. Of the pending, `gated` have scheduling gates, and `dying` counts those that are being
+    deleted.
     """
 
     pending: dict[str, None] = msgspec.field(default_factory=dict)
     bound: dict[str, None] = msgspec.field(default_factory=dict)
     foreign: dict[str, None] = msgspec.field(default_factory=dict)
     gated: dict[str, None] = msgspec.field(default_factory=dict)
-    undecidable: dict[str, None] = msgspec.field(default_factory=dict)
     dying: int = 0
 
     @property

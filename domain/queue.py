@@ -61,6 +61,8 @@ class Stir(enum.IntEnum):
     """A node came or changed, or something left one."""
     MOVE = 2
     """Anything that changes which node would be chosen, such as a Pod bound elsewhere."""
+    RULE = 3
+    """What only rules about other Pods can see, such as a Pod that began to end."""
 
 
 class Entity(msgspec.Struct, kw_only=True, gc=False, array_like=True):
@@ -132,14 +134,13 @@ class Queue:
 
     def __init__(self) -> None:
         self.entities: dict[str, Entity] = {}
-        self.stirred = [0, 0, 0]
+        self.stirred = [0] * len(Stir)
         self._tickets: dict[str, int] = {}
         self._issued = 0
         self._ready: list[tuple[SortKey, int, str]] = []
         self._waiting: list[tuple[int, SortKey, int, str]] = []
         self._poppable: list[tuple[int, SortKey, int, str]] = []
-        self._asleep_on_room: dict[str, int] = {}
-        self._asleep_on_moves: dict[str, int] = {}
+        self._asleep: list[dict[str, int]] = [{} for _ in Stir]
         self.by_clock = False
 
     def lane(self, entity: Entity, now: int) -> Lane:
@@ -169,33 +170,32 @@ class Queue:
         self.entities[name] = entity
         self._issued += 1
         ticket = self._tickets[name] = self._issued
-        self._asleep_on_room.pop(name, None)
-        self._asleep_on_moves.pop(name, None)
+        self._no_longer_asleep(name)
         if entity.hold is not None:
             return
         if entity.verdict is Verdict.UNTRIED:
             heapq.heappush(self._ready, (entity.order(), ticket, name))
         elif self.awake(entity):
             self._await_due(entity, ticket)
-        elif entity.wakes_on is Stir.ROOM:
-            self._asleep_on_room[name] = ticket
-        elif entity.wakes_on is Stir.MOVE:
-            self._asleep_on_moves[name] = ticket
+        elif entity.wakes_on is not Stir.OWN:
+            self._asleep[entity.wakes_on][name] = ticket
 
     def drop(self, name: str) -> None:
         """Forget an entity that has no pending Pod any more."""
         if self.entities.pop(name, None) is not None:
             del self._tickets[name]
-            self._asleep_on_room.pop(name, None)
-            self._asleep_on_moves.pop(name, None)
+            self._no_longer_asleep(name)
 
     def stir(self, kind: Stir, position: int) -> None:
         """Something of `kind` happened at `position`: wake whoever it could matter to."""
         self.stirred[kind] = position
-        if self._asleep_on_moves:
-            self._wake(self._asleep_on_moves)
-        if kind is Stir.ROOM and self._asleep_on_room:
-            self._wake(self._asleep_on_room)
+        for sleepers in self._asleep[kind:]:
+            if sleepers:
+                self._wake(sleepers)
+
+    def _no_longer_asleep(self, name: str) -> None:
+        for sleepers in self._asleep:
+            sleepers.pop(name, None)
 
     def _wake(self, sleepers: dict[str, int]) -> None:
         for name, ticket in sleepers.items():

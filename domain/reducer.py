@@ -23,6 +23,7 @@ from domain.manifests import (
     read_budget,
     read_group,
     read_metadata,
+    read_namespace,
     read_node,
     read_parent,
     read_pod,
@@ -79,7 +80,7 @@ def _pod_added(state: State, added: ev.PodAdded, position: int, at: int) -> None
     pod = Pod(
         key=added.key,
         uid=metadata.uid,
-        spec=state.specs.read(manifest.spec),
+        spec=state.specs.read(manifest),
         group=added.group,
         node=added.node,
         phase=status.phase,
@@ -145,7 +146,8 @@ def _pod_updated(state: State, updated: ev.PodUpdated, position: int, at: int) -
         state.queue.stir(Stir.ROOM, position)
     after = state.standing(pod)
     if before is Standing.BOUND and after is Standing.BOUND and updated.object is UNSET:
-        return  # a deletion began, which neither frees nor takes anything yet
+        state.queue.stir(Stir.RULE, position)  # a deletion began: only spreading does not count it any more
+        return
     if before is Standing.BOUND or after is Standing.BOUND:
         state.queue.stir(Stir.ROOM if after is Standing.ENDED else Stir.MOVE, position)
     if after is Standing.BOUND:
@@ -159,7 +161,7 @@ def _replace_pod(state: State, pod: Pod, updated: ev.PodUpdated, position: int, 
     manifest = read_pod(updated.object)
     if manifest.metadata.uid != pod.uid:
         raise CorruptLog(f"Pod {pod.key} has uid {pod.uid}, not {manifest.metadata.uid}")
-    pod.spec = state.specs.read(manifest.spec)
+    pod.spec = state.specs.read(manifest)
     pod.node = updated.node
     pod.manifest = position
     pod.generation = manifest.metadata.generation
@@ -235,6 +237,7 @@ def _pod_evicted(state: State, evicted: ev.PodEvicted, position: int, _: int) ->
     if entity is not None and not entity.is_pod:  # its next attempt says that this is under way
         entity.changed = position
         state.queue.put(entity)
+    state.queue.stir(Stir.RULE, position)
 
 
 def _begin_deletion(pod: Pod, deletion: ev.Deletion) -> None:
@@ -369,9 +372,8 @@ def _attempted(state: State, attempt: ev.GroupAttempted, position: int, _: int) 
         )
     entity.attempts += 1
     entity.snapshot, entity.last_attempt = attempt.snapshot, position
-    shapes = set()
-    for pod in state.pending_of(entity):
-        shapes.add(pod.spec)
+    pending = list(state.pending_of(entity))
+    for pod in pending:
         if pod.arrival <= attempt.snapshot and pod.deletion is None:
             pod.attempts += 1
     match attempt.outcome:
@@ -383,7 +385,7 @@ def _attempted(state: State, attempt: ev.GroupAttempted, position: int, _: int) 
             entity.errors = 0
             waits = attempt.outcome == "waitingOnPreemption"
             entity.verdict = Verdict.WAITING if waits else Verdict.REJECTED
-            entity.wakes_on = Stir.ROOM if len(shapes) == 1 else Stir.MOVE
+            entity.wakes_on = _what_helps(state, pending)
         case "error":
             entity.errors += 1
             entity.verdict = Verdict.ERROR
@@ -402,6 +404,23 @@ def _attempted(state: State, attempt: ev.GroupAttempted, position: int, _: int) 
         entity.timestamp = attempt.at
         entity.due_us = _due(state, entity, entity.errors or entity.unschedulable)
     state.queue.put(entity)
+
+
+def _what_helps(state: State, pods: Iterable[Pod]) -> Stir:
+    """What could make room for `pods`, which were refused.
+
+    Pods of one shape fit as often as they fit, wherever they go, unless rules about other Pods tell
+    them apart; a Pod with such rules can be helped by any Pod and any node.
+    """
+    specs = [state.spec(pod) for pod in pods]
+    if any(spec.shape.peer is not None for spec in specs):
+        return Stir.RULE
+    told_apart = state.nodes.crowd.has_terms
+    return (
+        Stir.ROOM
+        if len({(spec.shape, spec.peer if told_apart else None) for spec in specs}) == 1
+        else Stir.MOVE
+    )
 
 
 def _show(state: State, attempt: ev.GroupAttempted, position: int) -> None:
@@ -473,7 +492,9 @@ def _node_deleted(state: State, deleted: ev.NodeDeleted, position: int, _: int) 
         raise CorruptLog(f"there is no Node {deleted.key}")
     state.nodes.remove(deleted.key)
     promised = any(state.pods[key].nominated == deleted.key for key in state.nominated)
-    state.queue.stir(Stir.ROOM if promised else Stir.MOVE, position)
+    # What ran there keeps nobody away from its zone any more, and what it was promised to is free.
+    helps = promised or state.nodes.crowd.terms_on(deleted.key)
+    state.queue.stir(Stir.ROOM if helps else Stir.MOVE, position)
 
 
 # Groups
@@ -562,6 +583,18 @@ def _kept_added(state: State, added: ev.Added, position: int, at: int) -> None:
         state.priority_classes[added.key] = read_priority_class(added.object)
     if kind == "PodDisruptionBudget":
         state.budgets[added.key] = read_budget(added.key, added.object)
+    if kind == "Namespace":
+        _label_namespace(state, added.key, read_namespace(added.object), position)
+
+
+def _label_namespace(state: State, name: str, labels: dict[str, str], position: int) -> None:
+    """Rules that select namespaces may be about other Pods now."""
+    if state.nodes.crowd.namespaces.get(name, {}) != labels:
+        if labels:
+            state.nodes.crowd.namespaces[name] = labels
+        else:
+            del state.nodes.crowd.namespaces[name]
+        state.queue.stir(Stir.ROOM, position)
 
 
 def _kept_updated(state: State, updated: ev.Updated, position: int, _: int) -> None:
@@ -576,6 +609,8 @@ def _kept_updated(state: State, updated: ev.Updated, position: int, _: int) -> N
             state.priority_classes[updated.key] = read_priority_class(updated.object)
         if kind == "PodDisruptionBudget":
             state.budgets[updated.key] = read_budget(updated.key, updated.object)
+        if kind == "Namespace":
+            _label_namespace(state, updated.key, read_namespace(updated.object), position)
     if updated.deletion is not None:
         kept.deletion = updated.deletion
 
@@ -588,6 +623,8 @@ def _kept_deleted(state: State, deleted: ev.Deleted, position: int, _: int) -> N
         del state.priority_classes[deleted.key]
     if kind == "PodDisruptionBudget":
         del state.budgets[deleted.key]
+    if kind == "Namespace":
+        _label_namespace(state, deleted.key, {}, position)
 
 
 _Change: TypeAlias = Callable[[State, Any, int, int], None]

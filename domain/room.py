@@ -1,13 +1,15 @@
 """What is free on the nodes: the private copy of the node table that one cycle plays with."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from domain.crowd import Crowd
 from domain.host_ports import HostPorts
+from domain.peers import Peer
 from domain.resources import CPU, MEMORY, PODS
 from domain.roster import Balance, Mask, Roster, Rows, Whole, whole_numbers
 from domain.shapes import PodShape
@@ -61,20 +63,34 @@ class Load(NamedTuple):
     balance: Balance | None
 
 
+class Watcher(Protocol):
+    """Someone who wants to know of every Pod that is put into a room or taken out again."""
+
+    def note(self, peer: Peer, row: int, times: int) -> None:
+        """`times` more Pods like `peer` are on the node in `row`."""
+
+
+W = TypeVar("W", bound=Watcher)
+
+
 class Room:
     """Allocatable and used amounts of N nodes, in the order of their names.
 
     `allocatable` is (R, N) in the order of `roster.resources`; `used` is (R + 2, N): the same, then
-    cpu and memory with the defaults of scoring. A row is an index into `roster.names`.
+    cpu and memory with the defaults of scoring. A row is an index into `roster.names`. `crowd` are the
+    Pods that were there when the cycle began; Pods assumed since are told to `watching`.
     """
 
-    def __init__(self, roster: Roster, used: Whole, ports: HostPorts) -> None:
+    def __init__(self, roster: Roster, used: Whole, ports: HostPorts, crowd: Crowd) -> None:
         self.roster = roster
         self.allocatable = roster.allocatable
         self.used = used
         self.ports = ports
         self._reserved: Whole | None = None
         """What nominated Pods will use, as `used`: filters count it, scores do not."""
+        self.crowd = crowd
+        self._assumed: dict[tuple[Peer, int], int] = {}
+        self._watchers: dict[PodShape, Watcher] = {}
         if np.object_ in (self.allocatable.dtype, self.used.dtype):
             self._widen()
 
@@ -136,9 +152,12 @@ class Room:
         """Put a Pod of `shape` on the node in `row`."""
         self.assume_all([row], shape)
 
-    def assume_all(self, rows: Sequence[int], shape: PodShape) -> None:
-        """Put a Pod of `shape` on the node in each of `rows`, which may repeat."""
-        self._add(rows, shape, 1)
+    def assume_all(self, rows: Sequence[int], shape: PodShape, told: Watcher | None = None) -> None:
+        """Put a Pod of `shape` on the node in each of `rows`, which may repeat.
+
+        `told` has heard of them already.
+        """
+        self._add(rows, shape, 1, told)
         if shape.host_ports:
             for row in rows:
                 self.ports.take(self.roster.names[row], shape.host_ports)
@@ -167,13 +186,28 @@ class Room:
                 for _ in range(count):
                     self.ports.give_back(self.roster.names[row], shape.host_ports)
 
-    def _add(self, rows: Sequence[int], shape: PodShape, times: int) -> None:
+    def watching(self, make: Callable[["Room", PodShape], W], shape: PodShape) -> W:
+        """`make(self, shape)`, made once and told of all Pods with a peer that were or will be assumed."""
+        found = self._watchers.get(shape)
+        if found is None:
+            found = self._watchers[shape] = make(self, shape)
+            for (peer, row), times in self._assumed.items():
+                found.note(peer, row, times)
+        return cast("W", found)
+
+    def _add(self, rows: Sequence[int], shape: PodShape, times: int, told: Watcher | None = None) -> None:
         taken = self.ask(shape).taken
-        if len(rows) == 1:
-            self.used[:, rows[0]] += taken * times
-            return
-        for row, count in Counter(rows).items():
+        counts: Mapping[int, int] = {rows[0]: 1} if len(rows) == 1 else Counter(rows)
+        for row, count in counts.items():
             self.used[:, row] += taken * (count * times)
+            if shape.peer is not None:
+                self._note(shape.peer, row, count * times, told)
+
+    def _note(self, peer: Peer, row: int, times: int, told: Watcher | None) -> None:
+        self._assumed[peer, row] = self._assumed.get((peer, row), 0) + times
+        for watcher in self._watchers.values():
+            if watcher is not told:
+                watcher.note(peer, row, times)
 
     @property
     def _wide(self) -> bool:

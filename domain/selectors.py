@@ -1,7 +1,7 @@
-"""Node selector terms, as Pods write them to say where they want to run."""
+"""Node selector terms and label selectors, as Pods write them to say where they want to run."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -42,3 +42,42 @@ def _requirements(manifests: Iterable[Mapping[str, Any]]) -> tuple[Requirement, 
     return tuple(
         Requirement(one["key"], one["operator"], tuple(one.get("values") or ())) for one in manifests
     )
+
+
+LabelSelector: TypeAlias = tuple[Requirement, ...] | None
+"""Requirements on the labels of an object: none of them selects everything, None selects nothing."""
+
+
+def label_selector_of(manifest: Mapping[str, Any] | None) -> LabelSelector:
+    """The LabelSelector written in an object; equal ones are equal however they were written."""
+    if manifest is None:
+        return None
+    labels = [equality(key, value) for key, value in (manifest.get("matchLabels") or {}).items()]
+    return conjunction((*labels, *_requirements(manifest.get("matchExpressions") or ())))
+
+
+def equality(key: str, value: str) -> Requirement:
+    """That the label `key` has this `value`."""
+    return Requirement(key, "In", (value,))
+
+
+def conjunction(requirements: Iterable[Requirement]) -> tuple[Requirement, ...]:
+    """All of `requirements`, each of them once, in an order of their own."""
+    return tuple(sorted(set(requirements), key=lambda one: (one.key, one.operator, one.values)))
+
+
+def selects(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
+    """Whether an object with `labels` is selected. Source: k8s.io/apimachinery, labels.Requirement."""
+    return selector is not None and all(_met(one, labels.get(one.key)) for one in selector)
+
+
+def _met(requirement: Requirement, value: str | None) -> bool:
+    match requirement.operator:
+        case "In":
+            return value in requirement.values
+        case "NotIn":
+            return value not in requirement.values
+        case "Exists":
+            return value is not None
+        case _:
+            return value is None

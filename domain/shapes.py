@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from domain.host_ports import ANY_ADDRESS, HostPort
+from domain.peers import Peer, SpreadConstraint, peer_of, spread_of
 from domain.resources import CPU, MEMORY, PODS, UNSTATED, Amount, at_rest, effective_requests, is_sidecar
 from domain.selectors import Preference, Term, term_of
 from domain.taints import Toleration, toleration_of
@@ -22,9 +23,10 @@ class PodShape(msgspec.Struct, frozen=True, kw_only=True, gc=False, array_like=T
     containers that request none. `required` is None without required node affinity; else one of
     its terms must match. `images` has one name for each container, empty where it has none.
 
-    `held_by` names the fields with scheduling rules that cannot be decided yet, such as
-    `spec.topologySpreadConstraints`: a Pod with any is held and not placed. `node_name` asks for
-    one node by name; a stored Pod that has one is bound, so shape_of never sets it.
+    `spread` are its topology spread constraints. `peer` is what rules of other Pods see of it and
+    its rules for them; None where no rule is in play, so that Pods with different labels can share a
+    shape. `node_name` asks for one node by name; a stored Pod that has one is bound, so shape_of
+    never sets it.
     """
 
     requests: tuple[tuple[str, Amount], ...] = ()
@@ -36,7 +38,8 @@ class PodShape(msgspec.Struct, frozen=True, kw_only=True, gc=False, array_like=T
     preferred: tuple[Preference, ...] = ()
     host_ports: tuple[HostPort, ...] = ()
     images: tuple[str, ...] = ()
-    held_by: tuple[str, ...] = ()
+    spread: tuple[SpreadConstraint, ...] = ()
+    peer: Peer | None = None
     node_name: str | None = None
 
     def requested(self, resource: str) -> int:
@@ -44,13 +47,19 @@ class PodShape(msgspec.Struct, frozen=True, kw_only=True, gc=False, array_like=T
         return int(dict(self.requests).get(resource, 0))
 
 
-def shape_of(spec: Mapping[str, Any]) -> PodShape:
-    """The shape of a Pod with the stored `spec`: canonical, with the API server's defaults."""
+def shape_of(
+    spec: Mapping[str, Any], namespace: str = "default", labels: Mapping[str, str] | None = None
+) -> PodShape:
+    """The shape of a Pod with the stored `spec`: canonical, with the API server's defaults.
+
+    It has a `peer` only if the Pod itself has rules about others.
+    """
     requests = effective_requests(spec)
     requests.pop(PODS, None)
     scored = effective_requests(spec, unstated=UNSTATED)
     affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
     required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
+    spread, peer = spread_of(spec, labels or {}), peer_of(spec, namespace, labels or {})
     return PodShape(
         requests=tuple((name, at_rest(amount)) for name, amount in requests.items()),
         scored_cpu=at_rest(scored.get(CPU, 0)),
@@ -64,7 +73,8 @@ def shape_of(spec: Mapping[str, Any]) -> PodShape:
         ),
         host_ports=tuple(sorted(set(_host_ports(spec)))),
         images=tuple(sorted(_image_name(container.get("image") or "") for container in _containers(spec))),
-        held_by=tuple(_undecidable(spec)),
+        spread=spread,
+        peer=peer if spread or peer.terms is not None else None,
     )
 
 
@@ -88,12 +98,3 @@ def _host_ports(spec: Mapping[str, Any]) -> Iterator[HostPort]:
 def _image_name(image: str) -> str:
     """`image` with a tag, `latest` by default, as nodes report what they have."""
     return f"{image}:latest" if image and image.rfind(":") <= image.rfind("/") else image
-
-
-def _undecidable(spec: Mapping[str, Any]) -> Iterator[str]:
-    affinity = spec.get("affinity") or {}
-    for kind in ("podAffinity", "podAntiAffinity"):
-        if any((affinity.get(kind) or {}).values()):
-            yield f"spec.affinity.{kind}"
-    if spec.get("topologySpreadConstraints"):
-        yield "spec.topologySpreadConstraints"

@@ -25,9 +25,10 @@ from domain.objects import (
     PriorityClassFacts,
     Standing,
 )
+from domain.peers import Peer
 from domain.queue import Entity, Lane, Queue
 
-FORMAT = 2
+FORMAT = 3
 """Version of the encoded form; a snapshot of another one is not used."""
 
 
@@ -85,7 +86,7 @@ class State:
         spec = self.specs.all[pod.spec]
         if standing is Standing.BOUND:
             assert pod.node is not None
-            self.nodes.take(pod.node, spec.shape)
+            self.nodes.take(pod.node, spec.shape, _peer(spec, pod))
             self.bound_priorities[spec.priority] = self.bound_priorities.get(spec.priority, 0) + 1
             if pod.disruption is not None:
                 self.evicted[pod.key] = None
@@ -101,8 +102,6 @@ class State:
             self._insert(members.pending, pod)
             if spec.gates:
                 self._insert(members.gated, pod)
-            if spec.shape.held_by:
-                self._insert(members.undecidable, pod)
             members.dying += pod.deletion is not None
 
     def _insert(self, keys: dict[str, None], pod: Pod) -> None:
@@ -122,7 +121,7 @@ class State:
         if standing is Standing.BOUND:
             assert pod.node is not None
             spec = self.spec(pod)
-            self.nodes.give_back(pod.node, spec.shape)
+            self.nodes.give_back(pod.node, spec.shape, _peer(spec, pod))
             left = self.bound_priorities[spec.priority] - 1
             if left:
                 self.bound_priorities[spec.priority] = left
@@ -135,7 +134,6 @@ class State:
             if standing is Standing.PENDING:
                 del members.pending[pod.key]
                 members.gated.pop(pod.key, None)
-                members.undecidable.pop(pod.key, None)
                 members.dying -= pod.deletion is not None
             else:
                 del members.of(standing)[pod.key]
@@ -191,6 +189,10 @@ class State:
         return decode_state(encode_state(self))
 
 
+def _peer(spec: PodSpec, pod: Pod) -> Peer:
+    return spec.peer if pod.deletion is None else msgspec.structs.replace(spec.peer, leaving=True)
+
+
 class _Image(msgspec.Struct, array_like=True, kw_only=True):
     """A State as it is encoded; whatever can be derived from the rest is left out."""
 
@@ -205,6 +207,7 @@ class _Image(msgspec.Struct, array_like=True, kw_only=True):
     priority_classes: dict[str, PriorityClassFacts]
     kept: dict[str, list[Kept]]
     budgets: list[Budget]
+    namespaces: dict[str, dict[str, str]]
     entities: list[Entity]
     stirred: list[int]
 
@@ -228,6 +231,7 @@ def encode_state(state: State) -> bytes:
             priority_classes=state.priority_classes,
             kept={kind: list(objects.values()) for kind, objects in sorted(state.kept.items()) if objects},
             budgets=[state.budgets[key] for key in sorted(state.budgets)],
+            namespaces=dict(sorted(state.nodes.crowd.namespaces.items())),
             entities=[state.queue.entities[name] for name in sorted(state.queue.entities)],
             stirred=state.queue.stirred,
         )
@@ -245,6 +249,7 @@ def decode_state(body: bytes) -> State:
     state = State()
     state.position, state.at, state.config = image.position, image.at, image.config
     state.specs = Specs(image.specs)
+    state.nodes.crowd.namespaces.update(image.namespaces)
     for group in image.groups:
         state.put_group(group)
     state.released = {group.key: None for group in image.groups if group.deletion is not None}

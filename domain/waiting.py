@@ -10,6 +10,7 @@ _FOR = {
     Stir.OWN: "a change of its own Pods or groups",
     Stir.ROOM: "a node that comes or changes, or a Pod that leaves one",
     Stir.MOVE: "any change of the nodes or of the Pods on them",
+    Stir.RULE: "any change of the nodes, of the Pods on them or of namespaces",
 }
 
 

@@ -5,9 +5,11 @@ from random import Random
 from typing import Any
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from domain.node_facts import node_facts
 from domain.nodes import NodeTable
+from domain.peers import Peer, peer_of
 from domain.shapes import PodShape, shape_of
 
 Manifest = dict[str, Any]
@@ -19,23 +21,41 @@ CORDON = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 
 @dataclass
 class Cluster:
-    """Nodes, pods with the node they are on (which need not exist), and the pod that is to be placed."""
+    """Nodes, pods with the node they are on (which need not exist), and the pod that is to be placed.
+
+    `namespaces` are the labels of Namespace objects by name.
+    """
 
     nodes: list[Manifest]
     bound: list[tuple[str, Manifest]]
     pod: Manifest = field(default_factory=dict)
+    namespaces: dict[str, dict[str, str]] = field(default_factory=dict)
 
     @property
     def shape(self) -> PodShape:
-        return shape_of(self.pod["spec"])
+        """The shape of the pod, with its peer as soon as anybody has a rule about others."""
+        shape = shape_of(self.pod["spec"], *_identity(self.pod))
+        rules = any(the_peer(pod).terms is not None for _, pod in self.bound)
+        return replace(shape, peer=the_peer(self.pod)) if rules else shape
 
     def table(self) -> NodeTable:
         table = NodeTable()
+        table.crowd.namespaces.update(self.namespaces)
         for node in self.nodes:
             table.put(node_facts(node))
         for name, pod in self.bound:
-            table.take(name, shape_of(pod["spec"]))
+            table.take(name, shape_of(pod["spec"], *_identity(pod)), the_peer(pod))
         return table
+
+
+def the_peer(pod: Manifest) -> Peer:
+    peer = peer_of(pod["spec"], *_identity(pod))
+    return replace(peer, leaving="deletionTimestamp" in pod.get("metadata", {}))
+
+
+def _identity(pod: Manifest) -> tuple[str, dict[str, str]]:
+    metadata = pod.get("metadata", {})
+    return metadata.get("namespace", "default"), metadata.get("labels", {})
 
 
 def taint(key: str, effect: str, value: str = "") -> Manifest:
@@ -167,9 +187,86 @@ def some_pod(draw: Random, huge: bool) -> Manifest:
     return {"spec": spec}
 
 
+HOST = "kubernetes.io/hostname"
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+SELECTORS: list[Manifest | None] = [
+    None,
+    {},
+    {"matchLabels": {"app": "web"}},
+    {"matchLabels": {"app": "db"}},
+    {"matchExpressions": [{"key": "app", "operator": "In", "values": ["web", "db"]}]},
+    {"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["web"]}]},
+    {"matchExpressions": [{"key": "tier", "operator": "Exists"}]},
+    {"matchExpressions": [{"key": "tier", "operator": "DoesNotExist"}]},
+]
+TOPOLOGY_KEYS = [ZONE, ZONE, HOST, HOST, "size"]
+
+
+def some_pod_term(draw: Random) -> Manifest:
+    term: Manifest = {"topologyKey": draw.choice(TOPOLOGY_KEYS), "labelSelector": draw.choice(SELECTORS)}
+    if draw.random() < 0.2:
+        term["namespaces"] = draw.sample(["default", "red", "blue"], draw.randint(1, 2))
+    if draw.random() < 0.2:
+        term["namespaceSelector"] = draw.choice([{}, {"matchLabels": {"team": "a"}}])
+    if draw.random() < 0.15:
+        term[draw.choice(["matchLabelKeys", "mismatchLabelKeys"])] = ["app"]
+    return term
+
+
+def some_pod_rules(draw: Random) -> Manifest:
+    """Any of podAffinity and podAntiAffinity, with few required terms: most pods should fit somewhere."""
+    rules: Manifest = {}
+    for kind in some(draw, ["podAffinity", "podAntiAffinity"]):
+        rules[kind] = {
+            REQUIRED: [some_pod_term(draw) for _ in range(draw.choice([0, 0, 1, 1, 2]))],
+            PREFERRED: [
+                {"weight": draw.randint(1, 100), "podAffinityTerm": some_pod_term(draw)}
+                for _ in range(draw.choice([0, 0, 1, 2]))
+            ],
+        }
+    return rules
+
+
+def some_constraint(draw: Random) -> Manifest:
+    constraint: Manifest = {
+        "topologyKey": draw.choice(TOPOLOGY_KEYS),
+        "maxSkew": draw.randint(1, 3),
+        "whenUnsatisfiable": draw.choice(["DoNotSchedule", "ScheduleAnyway"]),
+        "labelSelector": draw.choice(SELECTORS),
+    }
+    if draw.random() < 0.2 and constraint["whenUnsatisfiable"] == "DoNotSchedule":
+        constraint["minDomains"] = draw.randint(1, 4)
+    for policy in some(draw, ["nodeAffinityPolicy", "nodeTaintsPolicy"]):
+        constraint[policy] = draw.choice(["Honor", "Ignore"])
+    if draw.random() < 0.15:
+        constraint["matchLabelKeys"] = ["app"]
+    return constraint
+
+
+def some_neighbour(draw: Random) -> Manifest:
+    """A pod with labels, that may have rules about other pods; small, so that others fit beside it."""
+    pod = some_pod(draw, huge=False)
+    if draw.random() < 0.7:
+        pod["spec"] = {"containers": [{"name": "main", "image": "app"}]}
+    labels = {"app": draw.choice(["web", "db", ""]), "tier": draw.choice(["front", "", ""])}
+    pod["metadata"] = {
+        "namespace": draw.choice(["default", "default", "red", "blue"]),
+        "labels": {key: value for key, value in labels.items() if value},
+    }
+    if draw.random() < 0.6:
+        pod["spec"]["affinity"] = {**pod["spec"].get("affinity", {}), **some_pod_rules(draw)}
+    if draw.random() < 0.4:
+        pod["spec"]["topologySpreadConstraints"] = [some_constraint(draw) for _ in range(draw.randint(1, 3))]
+    if draw.random() < 0.1:
+        pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    return pod
+
+
 # Drawn once, so that Hypothesis picks among them and a failing cluster shrinks to few of them.
 NODES = {huge: [some_node(Random(seed), huge) for seed in range(200)] for huge in (False, True)}
 PODS = {huge: [some_pod(Random(seed), huge) for seed in range(600)] for huge in (False, True)}
+NEIGHBOURS = [some_neighbour(Random(seed)) for seed in range(1000)]
 
 
 def pods() -> st.SearchStrategy[Manifest]:
@@ -187,6 +284,25 @@ def clusters(draw: st.DrawFn, *, huge: bool = False) -> Cluster:
         nodes=[named(kind, name) for kind, name in zip(kinds, NAMES, strict=False)],
         bound=draw(st.lists(places, max_size=12)),
         pod=wanted,
+    )
+
+
+@st.composite
+def crowded_clusters(draw: st.DrawFn) -> Cluster:
+    """Clusters whose pods have rules about each other."""
+    kinds = draw(st.lists(st.sampled_from(NODES[False]), min_size=1, max_size=len(NAMES)))
+    wanted = draw(st.sampled_from(NEIGHBOURS))
+    others = draw(st.lists(st.sampled_from(NEIGHBOURS), max_size=4))
+    places = st.tuples(st.sampled_from(NAMES), st.sampled_from([wanted, *others]))
+    hosts = [named(kind, name) for kind, name in zip(kinds, NAMES, strict=False)]
+    for host in hosts:
+        if draw(st.integers(0, 5)):
+            host["metadata"]["labels"] = {**host["metadata"]["labels"], HOST: host["metadata"]["name"]}
+    return Cluster(
+        nodes=hosts,
+        bound=draw(st.lists(places, max_size=12)),
+        pod=wanted,
+        namespaces=draw(st.sampled_from([{}, {"red": {"team": "a"}}, {"blue": {"team": "a"}}])),
     )
 
 

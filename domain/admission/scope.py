@@ -1,7 +1,7 @@
 """What a manifest may ask for and this version does not do: said in a warning, never silently.
 
-The rows about Pods and groups that are held name rules that the scheduler cannot decide yet; the
-others are out of ganger's scope.
+The rows about groups that are held name rules that the scheduler cannot decide yet; the others are
+out of ganger's scope.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +9,6 @@ from typing import Any
 
 from domain.admission.kinds import COMPOSITE_POD_GROUP, POD, POD_GROUP, Kind
 
-_POD_HELD = "not scheduled by this version; the Pod is held"
 _GROUP_HELD = "not scheduled by this version; the group's Pods are held"
 _VOLUMES = "ignored by the scheduler; volumes and their binding are out of scope"
 _CLAIMS = "ignored by the scheduler; dynamic resource allocation is out of scope"
@@ -17,9 +16,6 @@ _RUNTIME = "ignored by the scheduler, which has no RuntimeClasses; overhead and 
 
 _NOTES: Mapping[str, Sequence[tuple[str, str]]] = {
     POD.name: (
-        ("spec.affinity.podAffinity", _POD_HELD),
-        ("spec.affinity.podAntiAffinity", _POD_HELD),
-        ("spec.topologySpreadConstraints", _POD_HELD),
         ("spec.volumes.persistentVolumeClaim", _VOLUMES),
         ("spec.volumes.ephemeral", _VOLUMES),
         ("spec.volumes.csi", _VOLUMES),

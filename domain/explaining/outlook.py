@@ -14,6 +14,7 @@ _OWN_OF_GROUP = ("PodAdded", "PodUpdated", "PodDeleted", "PodGroupUpdated")
 _OWN_OF_POD = ("PodUpdated",)
 _ROOM = ("NodeAdded", "NodeUpdated", "PodUpdated", "PodDeleted", "BindingFailed", "SchedulerConfigured")
 _MOVE = ("NodeDeleted", "PodAdded", "PodBound")
+_RULE = ("PodEvicted", "NamespaceAdded", "NamespaceUpdated", "NamespaceDeleted")
 
 
 def next_try_us(state: State, entity: Entity, now: int) -> int | None:
@@ -36,7 +37,8 @@ def woken_by(state: State, entity: Entity) -> tuple[str, ...]:
     own = _OWN_OF_POD if entity.is_pod else _OWN_OF_GROUP
     room = _ROOM if entity.wakes_on >= Stir.ROOM else ()
     move = _MOVE if entity.wakes_on >= Stir.MOVE else ()
-    return tuple(dict.fromkeys((*room, *move, *own)))
+    rule = _RULE if entity.wakes_on >= Stir.RULE else ()
+    return tuple(dict.fromkeys((*room, *move, *rule, *own)))
 
 
 def _freed_by(entity: Entity) -> tuple[str, ...]:

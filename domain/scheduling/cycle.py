@@ -27,6 +27,7 @@ from domain.scheduling.homogeneity import disagreement
 from domain.scheduling.leaf import LeafResult, Misfit, nominated_row, run_leaf
 from domain.scheduling.place import place
 from domain.scheduling.preemption import Answer, preempt_for_group, preempt_for_pod, room_for
+from domain.scheduling.rules import rules_in_play, shaped
 from domain.shapes import PodShape
 from domain.state import State
 from domain.version import SCHEDULER
@@ -38,7 +39,8 @@ class Decision:
 
     `payloads` are the batch to append, GroupAttempted first. The decision relies on `pods` (their
     keys), on `group`, on `nodes` having the room that the snapshot showed, and on `victims` (keys of
-    the Pods that it evicts). `cause` is the position of the change that brought it about.
+    the Pods that it evicts). `cause` is the position of the change that brought it about. With `rules`
+    about other Pods in play it relies on whatever runs, on all nodes, and on the labels of namespaces.
     """
 
     snapshot: int
@@ -49,6 +51,7 @@ class Decision:
     nodes: frozenset[str]
     victims: frozenset[str]
     cause: int
+    rules: bool = False
 
     @property
     def attempt(self) -> GroupAttempted:
@@ -87,6 +90,7 @@ def decide(state: State, now: int) -> Decision | None:
         nodes=frozenset(nodes),
         victims=frozenset(eviction.pod for eviction in evictions),
         cause=state.queue.woken_at(entity),
+        rules=rules_in_play(state, waiting),
     )
 
 
@@ -181,8 +185,8 @@ def _attempt(state: State, entity: Entity, now: int, found: _Found) -> GroupAtte
 
 
 def _try_pod(state: State, pod: Pod) -> _Found:
-    spec = state.spec(pod)
-    room, shape = room_for(state, spec.priority, [pod]), spec.shape
+    room = room_for(state, state.spec(pod).priority, [pod])
+    ((_, shape),) = shaped(state, [pod])
     nominated = nominated_row(room, pod, shape)
     rows = place(room, shape, 1) if nominated is None else [nominated]
     if rows:
@@ -191,7 +195,8 @@ def _try_pod(state: State, pod: Pod) -> _Found:
     if not diagnosis.total:
         return _Found("unschedulable", shapes=(_shape_finding(shape, diagnosis, (pod.key,), None),))
     answer = preempt_for_pod(state, pod, diagnosis)
-    told = _shape_finding(shape, diagnosis, (pod.key,), f"preemption: {answer.text}")
+    tail = None if answer.text is None else f"preemption: {answer.text}"
+    told = _shape_finding(shape, diagnosis, (pod.key,), tail)
     return _refused(answer, shapes=(told,))
 
 
@@ -235,13 +240,13 @@ def _try_group(state: State, group: Group, waiting: Sequence[Pod]) -> _Found:
         return _Found("error", groups=(finding,))
     members = [pod for pod in waiting if pod.deletion is None]
     room = room_for(state, group.priority, members)
-    shaped = [(pod, state.spec(pod).shape) for pod in members]
-    leaf = run_leaf(room, shaped, minimum=group.min_count, bound=bound)
+    tried = shaped(state, members)
+    leaf = run_leaf(room, tried, minimum=group.min_count, bound=bound)
     nothing_placed = leaf.succeeded and not leaf.placed
     if nothing_placed:
         leaf.text = texts.flagged()
     succeeded = leaf.succeeded and not nothing_placed
-    answer = None if succeeded else preempt_for_group(state, group, shaped)
+    answer = None if succeeded else preempt_for_group(state, group, tried)
     finding = GroupFinding(
         created=created,
         fitted=() if succeeded else tuple(pod.key for pod, _ in leaf.placed),

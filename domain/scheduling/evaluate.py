@@ -6,9 +6,12 @@ import numpy as np
 
 from domain.room import Room
 from domain.roster import Mask
+from domain.scheduling.company import Company, company
 from domain.scheduling.eligibility import eligibility
+from domain.scheduling.filters.inter_pod_affinity import in_good_company, inter_pod_affinity
 from domain.scheduling.filters.node_ports import node_ports
 from domain.scheduling.filters.node_resources_fit import node_resources_fit, with_room
+from domain.scheduling.filters.pod_topology_spread import pod_topology_spread, spread_evenly
 from domain.scheduling.verdict import Verdict
 from domain.shapes import PodShape
 
@@ -43,14 +46,25 @@ def feasible(room: Room, shape: PodShape) -> Mask:
     mask = with_room(room, shape) & eligibility(room.roster, shape).allowed
     if shape.host_ports:
         mask &= ~room.taken_ports(shape)
+    if (around := company(room, shape)) is not None:
+        mask &= welcome(around, len(room))
     return mask
+
+
+def welcome(around: Company, count: int) -> Mask:
+    """The nodes, of `count`, that the rules about other Pods do not rule out."""
+    good = in_good_company(around, count)
+    return good & spread_evenly(around, count) if around.hard else good
 
 
 def fits(room: Room, shape: PodShape, row: int) -> bool:
     """Whether the node in `row` can have one more Pod of `shape`."""
     if not eligibility(room.roster, shape).allowed[row]:
         return False
-    return bool(room.capacity(shape, np.array([row]), limit=1)[0])
+    if not room.capacity(shape, np.array([row]), limit=1)[0]:
+        return False
+    around = company(room, shape)
+    return around is None or bool(welcome(around, len(room))[row])
 
 
 def evaluate(room: Room, shape: PodShape) -> Evaluation:
@@ -65,7 +79,10 @@ def evaluate(room: Room, shape: PodShape) -> Evaluation:
     left = np.ones(len(room), dtype=np.bool_)
     unresolvable = ~left
     verdicts = []
-    for verdict in (*eligible.verdicts, node_ports(room, shape), node_resources_fit(room, shape)):
+    checks = [*eligible.verdicts, node_ports(room, shape), node_resources_fit(room, shape)]
+    if (around := company(room, shape)) is not None:
+        checks += [pod_topology_spread(around, len(room)), inter_pod_affinity(around, len(room))]
+    for verdict in checks:
         verdict = verdict.among(left)
         verdicts.append(verdict)
         left &= ~verdict.refused

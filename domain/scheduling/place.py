@@ -1,20 +1,25 @@
 """Placing Pods of one shape one after the other, each where it scores best.
 
 The result is that of the plain loop: run the filters, score the feasible nodes, take the best (of
-equals the first by name), put the Pod there, start again. It is reached in one pass over the nodes,
-since a placement changes feasibility and amounts of its own node only. What it can change for the
+equals the first by name), put the Pod there, start again. It is reached in one pass over the nodes
+where a placement changes feasibility and amounts of its own node only. What it can change for the
 others is the maximum that raw scores are normalised by, when the last node that has it fills up;
 there a run of placements ends, and the next begins with fresh scores.
+
+Where rules about other Pods are in play, a placement can change every node. There the loop is run,
+with what others do not change kept from step to step (`domain.scheduling.stepping`).
 """
 
 import numpy as np
 
 from domain.room import Room
 from domain.roster import Mask, Rows
+from domain.scheduling.company import company
 from domain.scheduling.eligibility import Eligibility, eligibility
 from domain.scheduling.evaluate import feasible
 from domain.scheduling.greedy import Numbers, greedy_order
 from domain.scheduling.score import DEFAULT, Weights, by_facts, by_resources
+from domain.scheduling.stepping import place_in_company
 from domain.shapes import PodShape
 
 _FEW = 4
@@ -26,6 +31,8 @@ def place(room: Room, shape: PodShape, count: int, weights: Weights = DEFAULT) -
 
     Fewer come back where no node is left for the next one; none for a `count` of 0.
     """
+    if (around := company(room, shape)) is not None:
+        return place_in_company(room, shape, around, count, weights)
     placed: list[int] = []
     while len(placed) < count:
         rows = _run(room, shape, count - len(placed), weights)

@@ -18,6 +18,7 @@ from domain.scheduling.diagnosis import Diagnosis
 from domain.scheduling.evaluate import Evaluation, evaluate
 from domain.scheduling.leaf import Member, run_leaf
 from domain.scheduling.reprieve import clear, without_reprieve
+from domain.scheduling.rules import rules_in_play
 from domain.scheduling.units import Unit, unit_priority, units_below, violating
 from domain.shapes import PodShape
 from domain.state import State
@@ -30,12 +31,13 @@ _SHIFT = 2**31
 class Answer:
     """What preemption answers to a refused entity.
 
+    `text` is None where it says nothing: with rules about other Pods in play nobody is evicted yet.
     With `waits`, there will be room once `victims` have ended; those of them that are not ending
     yet are to be evicted. `nominations` are nodes by Pod, for all its Pods that get one; None leaves
     what they have.
     """
 
-    text: str
+    text: str | None
     waits: bool = False
     victims: tuple[Pod, ...] = ()
     nominations: Mapping[str, str] | None = field(default_factory=dict)
@@ -69,6 +71,8 @@ def preempt_for_group(state: State, group: Group, members: Sequence[Member]) -> 
     units = units_below(state, group.priority)
     if not units:
         return Answer(texts.NO_VICTIMS)
+    if rules_in_play(state, pods):
+        return Answer(None)
     room = room_for(state, group.priority, pods)
     clear(state, room, units)
     bound = len(state.members_of(group.key).bound)
@@ -98,6 +102,8 @@ def preempt_for_pod(state: State, pod: Pod, diagnosis: Diagnosis) -> Answer:
         return Answer(texts.VICTIM_ENDS, waits=True, victims=ending, nominations=None)
     units = units_below(state, spec.priority)
     on_node = _by_node(units, diagnosis.resolvable)
+    if on_node and rules_in_play(state, [pod]):
+        return Answer(None)
     cleared = room_for(state, spec.priority, [pod])
     clear(state, cleared, units)
     evaluation = evaluate(cleared, spec.shape)

@@ -8,10 +8,13 @@ from numpy.typing import NDArray
 
 from domain.room import Load, Room
 from domain.roster import Rows
+from domain.scheduling.company import Company, company
 from domain.scheduling.eligibility import Eligibility, eligibility
 from domain.scheduling.scores.balanced_allocation import balanced_allocation
+from domain.scheduling.scores.inter_pod_affinity import inter_pod_affinity
 from domain.scheduling.scores.node_affinity import node_affinity
 from domain.scheduling.scores.node_resources_fit import least_allocated
+from domain.scheduling.scores.pod_topology_spread import pod_topology_spread
 from domain.scheduling.scores.taint_toleration import taint_toleration
 from domain.shapes import PodShape
 
@@ -25,6 +28,8 @@ class Weights(msgspec.Struct, frozen=True, kw_only=True):
     balanced_allocation: int = 1
     taint_toleration: int = 3
     node_affinity: int = 2
+    pod_topology_spread: int = 2
+    inter_pod_affinity: int = 2
     image_locality: int = 1
 
 
@@ -43,6 +48,8 @@ class Scores:
     balanced_allocation: Points
     taint_toleration: Points
     node_affinity: Points
+    pod_topology_spread: Points
+    inter_pod_affinity: Points
     image_locality: Points
     total: Points
 
@@ -51,14 +58,21 @@ def score(room: Room, shape: PodShape, rows: Rows, weights: Weights = DEFAULT) -
     """Score `rows`, which must be all feasible nodes: some plugins weigh them against each other."""
     eligible = eligibility(room.roster, shape)
     load, ask = room.load(shape, rows), room.ask(shape)
+    spread = affinity = np.zeros(len(rows), dtype=np.int64)
+    total = by_resources(room, shape, load, weights) + by_facts(eligible, rows, weights)
+    if (around := company(room, shape)) is not None:
+        spread, affinity = pod_topology_spread(around, rows), inter_pod_affinity(around, rows)
+        total += by_company(around, rows, weights)
     return Scores(
         rows=rows,
         node_resources_fit=least_allocated(load, ask).astype(np.int64),
         balanced_allocation=balanced_allocation(load, ask).astype(np.int64),
         taint_toleration=taint_toleration(eligible.dislikes[rows]),
         node_affinity=node_affinity(eligible.likes[rows]),
+        pod_topology_spread=spread,
+        inter_pod_affinity=affinity,
         image_locality=eligible.images[rows],
-        total=by_resources(room, shape, load, weights) + by_facts(eligible, rows, weights),
+        total=total,
     )
 
 
@@ -77,4 +91,14 @@ def by_facts(eligible: Eligibility, rows: Rows, weights: Weights) -> Points:
     points = taint_toleration(eligible.dislikes[rows]) * weights.taint_toleration
     points += node_affinity(eligible.likes[rows]) * weights.node_affinity
     points += eligible.images[rows] * weights.image_locality
+    return points
+
+
+def by_company(around: Company, rows: Rows, weights: Weights) -> Points:
+    """The part of the total that depends on the Pods near, for all feasible nodes `rows`."""
+    points = np.zeros(len(rows), dtype=np.int64)
+    if around.soft:
+        points += pod_topology_spread(around, rows) * weights.pod_topology_spread
+    if around.liking:
+        points += inter_pod_affinity(around, rows) * weights.inter_pod_affinity
     return points

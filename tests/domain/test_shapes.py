@@ -7,6 +7,7 @@ from hypothesis import given
 from build import GPU, pod
 from clusters import Manifest, pods
 from domain.host_ports import HostPort
+from domain.peers import Peer, PodTerm, PodTerms
 from domain.selectors import Preference, Requirement, Term
 from domain.shapes import PodShape, shape_of
 from domain.taints import Toleration
@@ -99,7 +100,7 @@ def test_a_shape_survives_being_stored(manifest: Manifest) -> None:
             ("", "a:1", "a@sha256:1", "reg:5000/a:latest"),
             id="images have a tag",
         ),
-        pytest.param({}, "held_by", (), id="nothing undecidable"),
+        pytest.param({}, "peer", None, id="no rules about other Pods"),
         pytest.param(
             {
                 "affinity": {
@@ -107,21 +108,23 @@ def test_a_shape_survives_being_stored(manifest: Manifest) -> None:
                     "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": []},
                 }
             },
-            "held_by",
-            (),
+            "peer",
+            None,
             id="empty rules are none",
         ),
         pytest.param(
             {
                 "affinity": {
-                    "podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1}]},
                     "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [POD_TERM]},
                 },
-                "topologySpreadConstraints": [{"topologyKey": "zone"}],
             },
-            "held_by",
-            ("spec.affinity.podAffinity", "spec.affinity.podAntiAffinity", "spec.topologySpreadConstraints"),
-            id="what cannot be decided yet",
+            "peer",
+            Peer(
+                namespace="default",
+                labels=(),
+                terms=PodTerms(anti_affinity=(PodTerm("zone", (), ("default",), None),)),
+            ),
+            id="with rules it has a peer",
         ),
         pytest.param({"nodeName": "n1"}, "node_name", None, id="the node that it has is no part"),
     ],

@@ -932,8 +932,7 @@ def test_a_useless_node_changes_the_text_of_a_refusal_and_not_its_verdict() -> N
         pytest.param({**gang("g", 1), "kind": "CompositePodGroup"}, id="composite"),
         pytest.param(gang("g", 1, parentCompositePodGroupName="x"), id="child"),
         pytest.param(gang("g", 1, schedulingConstraints={"topology": [{"key": "rack"}]}), id="topology"),
-        pytest.param(pod("p", topologySpreadConstraints=[{"maxSkew": 1}]), id="spread"),
-        pytest.param(pod("p", affinity={"podAntiAffinity": {"x": 1}}), id="anti-affinity"),
+        pytest.param(pod("p", volumes=[{"name": "data"}]), id="volumes"),
     ],
 )
 def test_what_the_model_does_not_know_is_refused(manifest: Manifest) -> None:

@@ -6,10 +6,11 @@ plugin. An attempt only finds things out here; writing them down is the model's 
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from reference.amounts import Manifest
 from reference.filters import CONFLICT, OTHER_NODE, Host, Refusal, pinned_nodes, refuse
+from reference.neighbours import inter_pod_affinity, pod_topology_spread
 from reference.scores import totals
 
 SUCCESS, WAIT, UNSCHEDULABLE, ERROR = "Success", "Wait", "Unschedulable", "SchedulerError"
@@ -51,6 +52,13 @@ class Trial:
     refusals: dict[str, Refusal] = field(default_factory=dict)
 
 
+def refuse_among(pod: Manifest, host: Host, cluster: list[Host]) -> Refusal | None:
+    """The refusal of the first filter that has one; the last two look at the whole cluster."""
+    return (
+        refuse(pod, host) or pod_topology_spread(pod, host, cluster) or inter_pod_affinity(pod, host, cluster)
+    )
+
+
 def try_pod(pod: Manifest, cluster: list[Host]) -> Trial:
     """Filter and score all hosts of `cluster`, which is sorted by name: ties go to the smallest one."""
     if not cluster:
@@ -63,7 +71,7 @@ def try_pod(pod: Manifest, cluster: list[Host]) -> Trial:
     for host in cluster:
         if pinned is not None and host.name not in pinned:
             refusals[host.name] = Refusal((OTHER_NODE,), hopeless=True)
-        elif (refusal := refuse(pod, host)) is not None:
+        elif (refusal := refuse_among(pod, host, cluster)) is not None:
             refusals[host.name] = refusal
     feasible = [host for host in cluster if host.name not in refusals]
     if not feasible:
@@ -81,7 +89,7 @@ def unavailable(nodes: int, reasons: list[str]) -> str:
 
 def place(pods: list[Manifest], cluster: list[Host]) -> list[Trial]:
     """Try the pods one after the other, each beside those that were placed before it."""
-    room = [Host(host.node, list(host.pods)) for host in cluster]
+    room = [replace(host, pods=list(host.pods)) for host in cluster]
     trials = []
     for pod in pods:
         trials.append(try_pod(pod, room))
@@ -129,7 +137,7 @@ def run_leaf(
     status = feasibility(minimum, scheduled, remaining)
     if status.kind == UNSCHEDULABLE:
         return Status(UNSCHEDULABLE, GROUP_UNSCHEDULABLE, status.reasons), trials
-    room = [Host(host.node, list(host.pods)) for host in cluster]
+    room = [replace(host, pods=list(host.pods)) for host in cluster]
     for pod in members:
         trial = try_pod(pod, room)
         trials.append(trial)

@@ -15,10 +15,14 @@ CONFLICT = "pod affinity terms conflict"
 
 @dataclass
 class Host:
-    """A node and the pods that use it: bound, terminating or assumed, but not terminal."""
+    """A node and the pods that use it: bound, terminating or assumed, but not terminal.
+
+    `namespaces` are the labels of all Namespace objects by name.
+    """
 
     node: Manifest
     pods: list[Manifest] = field(default_factory=list)
+    namespaces: dict[str, dict[str, str]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -45,7 +49,7 @@ class Refusal:
 
 
 def refuse(pod: Manifest, host: Host) -> Refusal | None:
-    """The refusal of the first filter that has one."""
+    """The refusal of the first filter that has one, of those that look at a single node."""
     for check in FILTERS:
         refusal = check(pod, host)
         if refusal is not None:

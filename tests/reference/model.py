@@ -13,9 +13,9 @@ Two ways to use it:
 Keys are "namespace/name" for Pods and PodGroups and "name" for the rest. An entity is named
 "Pod/namespace/name" or "PodGroup/namespace/name". Manifests have their defaults filled in.
 
-Out of scope, and refused with OutOfScope: composite groups, topology constraints, affinity between pods,
-spreading, volumes and claims. Preemption is only told apart from "nobody to evict": where somebody could
-be evicted, texts are None and `Outcome.may_preempt` is set. Nominated nodes are ignored.
+Out of scope, and refused with OutOfScope: composite groups, topology constraints, volumes and claims.
+Preemption is only told apart from "nobody to evict": where somebody could be evicted, texts are None
+and `Outcome.may_preempt` is set. Nominated nodes are ignored.
 """
 
 from dataclasses import dataclass, field
@@ -40,7 +40,7 @@ from reference.waiting import due_us
 
 ACTIVE, BACKOFF, UNSCHEDULABLE_LANE, GATED = "active", "backoff", "unschedulable", "gated"
 OUTSIDE = {
-    "Pod": ("volumes", "resourceClaims", "topologySpreadConstraints"),
+    "Pod": ("volumes", "resourceClaims"),
     "PodGroup": ("parentCompositePodGroupName", "schedulingConstraints", "resourceClaims"),
 }
 
@@ -120,6 +120,7 @@ class Model:
         self.nodes: dict[str, Manifest] = {}
         self.pods: dict[str, Pod] = {}
         self.groups: dict[str, Group] = {}
+        self.namespaces: dict[str, dict[str, str]] = {}
         self.entities: dict[str, Entity] = {}
         self._scheduler_names = scheduler_names
         self._arrivals = 0
@@ -138,6 +139,8 @@ class Model:
             self.pods[key_of(manifest)] = self._new_pod(manifest)
         elif kind == "PodGroup":
             self.groups[key_of(manifest)] = Group(manifest, _observed(manifest))
+        elif kind == "Namespace":
+            self._label(manifest)
         self._refresh_entities()
 
     def update(self, manifest: Manifest) -> None:
@@ -152,6 +155,8 @@ class Model:
             pod.node = pod.node or manifest["spec"].get("nodeName") or None
         elif kind == "PodGroup":
             self.groups[key_of(manifest)].manifest = manifest
+        elif kind == "Namespace":
+            self._label(manifest)
         self._refresh_entities()
 
     def delete(self, kind: str, key: str) -> None:
@@ -162,6 +167,8 @@ class Model:
             del self.pods[key]
         elif kind == "PodGroup":
             del self.groups[key]
+        elif kind == "Namespace":
+            self.namespaces.pop(key, None)
         self._refresh_entities()
 
     def _new_pod(self, manifest: Manifest) -> Pod:
@@ -173,12 +180,13 @@ class Model:
             pod.conditions["PodScheduled"] = Condition("False", "SchedulingGated", blocked)
         return pod
 
+    def _label(self, namespace: Manifest) -> None:
+        metadata = namespace["metadata"]
+        self.namespaces[metadata["name"]] = metadata.get("labels") or {}
+
     def _check_scope(self, manifest: Manifest) -> None:
         kind, spec = manifest["kind"], manifest.get("spec", {})
         used = [name for name in OUTSIDE.get(kind, ()) if spec.get(name)]
-        used += [
-            name for name in ("podAffinity", "podAntiAffinity") if (spec.get("affinity") or {}).get(name)
-        ]
         if kind == "CompositePodGroup" or used:
             raise OutOfScope(f"{kind} {manifest['metadata']['name']}: {', '.join(used)}")
 
@@ -197,7 +205,7 @@ class Model:
 
     def cluster(self) -> list[Host]:
         """Nodes by name, each with the pods that use it."""
-        hosts = [Host(self.nodes[name]) for name in sorted(self.nodes)]
+        hosts = [Host(self.nodes[name], namespaces=self.namespaces) for name in sorted(self.nodes)]
         for host in hosts:
             host.pods = [
                 pod.manifest for pod in self.pods.values() if pod.node == host.name and not pod.is_terminal

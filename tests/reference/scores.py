@@ -1,8 +1,9 @@
 """The scores of the default profile over the nodes that passed the filters.
 
 Source: kube-scheduler 1.37, NodeResourcesFit (LeastAllocated), NodeResourcesBalancedAllocation,
-TaintToleration, NodeAffinity and ImageLocality. Every function returns one whole number from 0 to 100
-for each feasible host, in their order. Divisions cut toward zero; every dividend here is at least zero.
+TaintToleration, NodeAffinity, ImageLocality and, in `neighbours`, the two that look at other pods. Every
+function returns one whole number from 0 to 100 for each feasible host, in their order. Divisions cut
+toward zero; every dividend here is at least zero.
 """
 
 import math
@@ -10,6 +11,7 @@ from fractions import Fraction
 
 from reference.amounts import Manifest, offered, requested, requested_when_scored
 from reference.filters import Host, term_matches, tolerates
+from reference.neighbours import score_inter_pod_affinity, score_topology_spread
 
 MEBIBYTE = 2**20
 
@@ -21,6 +23,8 @@ def totals(pod: Manifest, feasible: list[Host], cluster: list[Host]) -> list[int
         (1, balanced_allocation(pod, feasible)),
         (3, taint_toleration(pod, feasible)),
         (2, node_affinity(pod, feasible)),
+        (2, score_topology_spread(pod, feasible, cluster)),
+        (2, score_inter_pod_affinity(pod, feasible, cluster)),
         (1, image_locality(pod, feasible, cluster)),
     ]
     return [sum(weight * scores[row] for weight, scores in columns) for row in range(len(feasible))]

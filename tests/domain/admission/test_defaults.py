@@ -335,18 +335,12 @@ class TestUnknownFields:
         )
 
 
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 CLAIM = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
 
 
 @pytest.mark.parametrize(
     ("manifest", "warning"),
     [
-        pytest.param(
-            a_pod(affinity={"podAffinity": {REQUIRED: [{"topologyKey": "zone"}]}, "podAntiAffinity": {}}),
-            "spec.affinity.podAffinity: not scheduled by this version; the Pod is held",
-            id="pod affinity",
-        ),
         pytest.param(
             a_pod(runtimeClassName="vm"),
             "spec.runtimeClassName: ignored by the scheduler, which has no RuntimeClasses; "

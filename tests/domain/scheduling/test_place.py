@@ -9,14 +9,10 @@ from hypothesis import strategies as st
 
 from build import node, pod
 from clusters import ZONE, Cluster, Manifest, clusters
-from domain.room import Room
-from domain.scheduling.evaluate import evaluate, feasible, fits
+from domain.scheduling.evaluate import feasible
 from domain.scheduling.place import place
-from domain.scheduling.score import DEFAULT, Weights, score
-from domain.shapes import PodShape
-from reference import filters as reference
-from reference import scores as reference_scores
-from reference.filters import Host
+from domain.scheduling.score import Weights
+from placing import check_filters, check_scores, place_by_the_rules, place_plainly
 
 MANY = settings(max_examples=2 * settings().max_examples)
 
@@ -38,47 +34,6 @@ def liking(**weights: int) -> Manifest:
 def with_host_port(manifest: Manifest) -> Manifest:
     manifest["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
     return manifest
-
-
-def place_plainly(room: Room, shape: PodShape, count: int, weights: Weights = DEFAULT) -> list[int]:
-    """One pod after the other: filter, score all feasible nodes, take the first of the best."""
-    placed: list[int] = []
-    while len(placed) < count:
-        rows = np.flatnonzero(evaluate(room, shape).feasible)
-        if not len(rows):
-            break
-        row = int(rows[np.argmax(score(room, shape, rows, weights).total)])
-        room.assume(row, shape)
-        placed.append(row)
-    return placed
-
-
-def place_by_the_rules(cluster: Cluster, count: int) -> list[str]:
-    """The same from manifests, one node and one pod at a time, with fractions."""
-    hosts = hosts_of(cluster)
-    placed: list[str] = []
-    while len(placed) < count:
-        candidates = open_hosts(cluster, hosts)
-        if not candidates:
-            break
-        points = reference_scores.totals(cluster.pod, candidates, hosts)
-        best = candidates[points.index(max(points))]
-        best.pods.append(cluster.pod)
-        placed.append(best.name)
-    return placed
-
-
-def hosts_of(cluster: Cluster) -> list[Host]:
-    return [
-        Host(one, [other for name, other in cluster.bound if name == one["metadata"]["name"]])
-        for one in sorted(cluster.nodes, key=lambda one: str(one["metadata"]["name"]))
-    ]
-
-
-def open_hosts(cluster: Cluster, hosts: list[Host]) -> list[Host]:
-    pinned = reference.pinned_nodes(cluster.pod)
-    looked_at = [host for host in hosts if pinned is None or host.name in pinned]
-    return [host for host in looked_at if reference.refuse(cluster.pod, host) is None]
 
 
 @MANY
@@ -105,6 +60,8 @@ def test_placing_is_the_plain_loop_beyond_64_bits(cluster: Cluster, count: int) 
         balanced_allocation=st.integers(0, 100),
         taint_toleration=st.integers(0, 100),
         node_affinity=st.integers(0, 100),
+        pod_topology_spread=st.integers(0, 100),
+        inter_pod_affinity=st.integers(0, 100),
         image_locality=st.integers(0, 100),
     ),
 )
@@ -140,32 +97,6 @@ def test_filters_follow_the_rules_beyond_64_bits(cluster: Cluster) -> None:
     check_filters(cluster)
 
 
-def check_filters(cluster: Cluster) -> None:
-    """Each node is refused as by the rules, one by one."""
-    room, shape = cluster.table().for_cycle(), cluster.shape
-    evaluation = evaluate(room, shape)
-    assert np.array_equal(feasible(room, shape), evaluation.feasible)
-    pinned = reference.pinned_nodes(cluster.pod)
-    assert evaluation.prefilter == (reference.CONFLICT if pinned == set() else None)
-    if evaluation.prefilter:
-        assert evaluation.unresolvable.all()
-        assert not evaluation.feasible.any()
-        return
-    for row, host in enumerate(hosts_of(cluster)):
-        refusal = reference.refuse(cluster.pod, host)
-        if pinned is not None and host.name not in pinned:
-            refusal = reference.Refusal((reference.OTHER_NODE,), hopeless=True)
-        reasons = [
-            reason
-            for verdict in evaluation.verdicts
-            for reason, nodes in verdict.reasons.items()
-            if nodes[row]
-        ]
-        assert set(reasons) == set(refusal.reasons if refusal else ())
-        assert evaluation.unresolvable[row] == (refusal is not None and refusal.hopeless)
-        assert evaluation.feasible[row] == (refusal is None) == fits(room, shape, row)
-
-
 @MANY
 @given(clusters())
 def test_scores_follow_the_rules(cluster: Cluster) -> None:
@@ -175,23 +106,6 @@ def test_scores_follow_the_rules(cluster: Cluster) -> None:
 @given(clusters(huge=True))
 def test_scores_follow_the_rules_beyond_64_bits(cluster: Cluster) -> None:
     check_scores(cluster)
-
-
-def check_scores(cluster: Cluster) -> None:
-    hosts = hosts_of(cluster)
-    candidates = open_hosts(cluster, hosts)
-    if not candidates:
-        return
-    room, shape = cluster.table().for_cycle(), cluster.shape
-    scores = score(room, shape, np.flatnonzero(feasible(room, shape)))
-    assert scores.node_resources_fit.tolist() == reference_scores.least_allocated(cluster.pod, candidates)
-    assert scores.balanced_allocation.tolist() == reference_scores.balanced_allocation(
-        cluster.pod, candidates
-    )
-    assert scores.taint_toleration.tolist() == reference_scores.taint_toleration(cluster.pod, candidates)
-    assert scores.node_affinity.tolist() == reference_scores.node_affinity(cluster.pod, candidates)
-    assert scores.image_locality.tolist() == reference_scores.image_locality(cluster.pod, candidates, hosts)
-    assert scores.total.tolist() == reference_scores.totals(cluster.pod, candidates, hosts)
 
 
 @pytest.mark.parametrize(

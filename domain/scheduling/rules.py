@@ -1,0 +1,31 @@
+"""Whether rules about other Pods are in play, and the shapes that Pods have then."""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import replace
+
+from domain.objects import Pod
+from domain.shapes import PodShape
+from domain.state import State
+
+
+def rules_in_play(state: State, pods: Iterable[Pod]) -> bool:
+    """Whether one of `pods`, or some Pod on a node, has rules about other Pods."""
+    return state.nodes.crowd.has_terms or any(state.spec(pod).shape.peer is not None for pod in pods)
+
+
+def shaped(state: State, pods: Sequence[Pod]) -> list[tuple[Pod, PodShape]]:
+    """`pods`, each with the shape in which it is tried together with the others.
+
+    Namespace and labels are part of it only if some rule could look at them; equal shapes are one.
+    """
+    if not rules_in_play(state, pods):
+        return [(pod, state.spec(pod).shape) for pod in pods]
+    seen: dict[int, PodShape] = {}
+    shapes: dict[PodShape, PodShape] = {}
+    for pod in pods:
+        if pod.spec not in seen:
+            spec = state.spec(pod)
+            shape = replace(spec.shape, peer=spec.peer)
+            seen[pod.spec] = shapes.setdefault(shape, shape)
+    return [(pod, seen[pod.spec]) for pod in pods]
