@@ -58,7 +58,7 @@ class Stir(enum.IntEnum):
     OWN = 0
     """Only its own Pods and groups."""
     ROOM = 1
-    """A node came or changed, or something left one."""
+    """A node came or changed, or something left one, or a namespace has other labels."""
     MOVE = 2
     """Anything that changes which node would be chosen, such as a Pod bound elsewhere."""
     RULE = 3
