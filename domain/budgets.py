@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from domain.objects import Pod
-from domain.selectors import Requirement
+from domain.selectors import LabelSelector, label_selector_of, selects
 
 
 class Observed(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -30,7 +30,7 @@ class Budget(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """
 
     key: str
-    selector: tuple[Requirement, ...]
+    selector: LabelSelector
     min_available: int | str | None
     max_unavailable: int | str | None
     observed: Observed | None
@@ -43,8 +43,7 @@ class Budget(msgspec.Struct, frozen=True, gc=False, array_like=True):
         """Whether evicting `pod` counts."""
         if not self.selector or pod.key.partition("/")[0] != self.namespace:
             return False
-        labels = dict(pod.labels)
-        return all(_meets(labels.get(one.key), one) for one in self.selector)
+        return selects(self.selector, dict(pod.labels))
 
 
 class Counted(NamedTuple):
@@ -64,7 +63,7 @@ def budget_of(key: str, manifest: Mapping[str, Any]) -> Budget:
         observed = Observed(status["disruptionsAllowed"], tuple(sorted(status.get("disruptedPods") or ())))
     return Budget(
         key=key,
-        selector=_selector(spec.get("selector") or {}),
+        selector=label_selector_of(spec.get("selector")),
         min_available=spec.get("minAvailable"),
         max_unavailable=spec.get("maxUnavailable"),
         observed=observed,
@@ -95,24 +94,3 @@ def _scaled(amount: int | str, whole: int) -> int:
     if isinstance(amount, int):
         return amount
     return -(-whole * int(amount.removesuffix("%")) // 100)
-
-
-def _selector(selector: Mapping[str, Any]) -> tuple[Requirement, ...]:
-    labels = [Requirement(key, "In", (value,)) for key, value in (selector.get("matchLabels") or {}).items()]
-    written = [
-        Requirement(one["key"], one["operator"], tuple(one.get("values") or ()))
-        for one in selector.get("matchExpressions") or ()
-    ]
-    return tuple(sorted(labels, key=lambda one: one.key)) + tuple(written)
-
-
-def _meets(value: str | None, requirement: Requirement) -> bool:
-    match requirement.operator:
-        case "In":
-            return value in requirement.values
-        case "NotIn":
-            return value not in requirement.values
-        case "Exists":
-            return value is not None
-        case _:
-            return value is None

@@ -14,7 +14,6 @@ from domain.events import Added, Event, Payload, PodAdded, PodUpdated, Updated
 from domain.reducer import fold
 from domain.scheduling.cycle import Decision
 from domain.state import FORMAT, State, decode_state, encode_state
-from domain.times import SECOND, parse_rfc3339
 from domain.upcast import CURRENT, draft
 from store.append import Batch as AppendedBatch
 from store.engine import Store
@@ -36,8 +35,6 @@ SCHEDULER = "scheduler"
 USER = "user"
 
 Result = TypeVar("Result")
-
-_AGES = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
 def random_uid() -> str:
@@ -102,22 +99,6 @@ class Cluster:
             raise Expired(f"position {position} is in the future: the log ends at {head}")
         state = self._snapshot_at(position)
         return fold(state, self._read(state.position, position))
-
-    def position_for(self, at: str) -> int:
-        """The position that `at` names: a position, an RFC 3339 time, or an age such as `-2h`.
-
-        Raises ValueError if it is none of these.
-        """
-        if at.isdecimal():
-            return int(at)
-        if at.startswith("-") and at[1:-1].isdecimal() and at[-1] in _AGES:
-            return self.log.position_at(self.clock.now() - int(at[1:-1]) * _AGES[at[-1]] * SECOND)
-        try:
-            return self.log.position_at(parse_rfc3339(at))
-        except ValueError as error:
-            raise ValueError(
-                f"{at!r} is no position (120), no RFC 3339 time (2026-01-01T00:00:00Z) and no age (-2h)"
-            ) from error
 
     def event(self, position: int) -> Event:
         """The event at `position`. Raises Expired if there is none."""

@@ -12,7 +12,6 @@ from domain.admission.kinds import kind_named
 from domain.envelope import decode_line
 from domain.errors import AlreadyExists, Conflict, CorruptLog, Expired, Invalid, NotFound, PositionConflict
 from domain.state import FORMAT, State, encode_state
-from domain.times import SECOND
 from store.engine import Store
 from store.errors import IdempotencyMismatch
 from store.snapshots import Snapshots
@@ -252,36 +251,6 @@ def test_a_state_of_the_past_is_ones_own(cluster: Cluster) -> None:
     cluster.state_at(1).pods.clear()
     assert "default/a" in cluster.state_at(1).pods
     assert "default/a" in cluster.state.pods
-
-
-@pytest.mark.parametrize(
-    ("text", "position"),
-    [
-        pytest.param("2", 2, id="a position"),
-        pytest.param("2026-01-01T00:00:00Z", 1, id="the time of the first"),
-        pytest.param("2026-01-01T00:59:59Z", 1, id="between"),
-        pytest.param("2026-01-01T01:00:00+00:00", 2, id="the time of the second"),
-        pytest.param("2030-01-01T00:00:00Z", 3, id="later"),
-        pytest.param("2020-01-01T00:00:00Z", 0, id="before all"),
-        pytest.param("-1h", 2, id="an age"),
-        pytest.param("-61m", 1, id="an older one"),
-        pytest.param("-3600s", 2, id="in seconds"),
-        pytest.param("-1d", 0, id="in days"),
-    ],
-)
-def test_positions_by_name(text: str, position: int, cluster: Cluster, clock: VirtualClock) -> None:
-    for number in range(3):
-        clock.advance_to(START + number * 3600 * SECOND)
-        cluster.apply([pod(f"p{number}")])
-    assert cluster.position_for(text) == position
-
-
-@pytest.mark.parametrize(
-    "text", ["", "yesterday", "-2w", "-h", "2026-01-01", "2026-01-01T00:00:00", "1.5", "--2h"]
-)
-def test_what_names_no_position(text: str, cluster: Cluster) -> None:
-    with pytest.raises(ValueError, match=r"is no position \(120\), no RFC 3339 time"):
-        cluster.position_for(text)
 
 
 def test_events_and_manifests_by_position(cluster: Cluster) -> None:
