@@ -75,7 +75,7 @@ def open_store(location: str, *, create: bool, durable: bool = True) -> Store:
 
     `location` is a URL or the path of an SQLite file, made if it is missing and `create` says so.
     An SQLite file of an older ganger is upgraded, a server's tables are not. `durable=False` is for
-    stores that are thrown away: a power cut may lose what was committed last.
+    what can be made again, such as a simulation: a power cut may lose what was committed last.
     Raises StoreError: there is nothing there, it is not ganger's, newer, older, or cannot be opened.
     """
     url = parse_location(location)
