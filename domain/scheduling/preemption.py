@@ -6,7 +6,7 @@ Sources: kube-scheduler 1.37, framework/preemption and DefaultPreemption; KEP-57
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,7 +16,7 @@ from domain.room import Room
 from domain.scheduling import texts
 from domain.scheduling.diagnosis import Diagnosis
 from domain.scheduling.evaluate import Evaluation, evaluate
-from domain.scheduling.leaf import Member, run_leaf
+from domain.scheduling.leaf import Member
 from domain.scheduling.reprieve import clear, without_reprieve
 from domain.scheduling.rules import rules_in_play
 from domain.scheduling.units import Unit, unit_priority, units_below, violating
@@ -33,12 +33,13 @@ class Answer:
 
     `text` is None where it says nothing: with rules about other Pods in play nobody is evicted yet.
     With `waits`, there will be room once `victims` have ended; those of them that are not ending
-    yet are to be evicted. `nominations` are nodes by Pod, for all its Pods that get one; None leaves
-    what they have.
+    yet are to be evicted. With `error`, `text` is an error of the rerun. `nominations` are nodes by
+    Pod, for all its Pods that get one; None leaves what they have.
     """
 
     text: str | None
     waits: bool = False
+    error: bool = False
     victims: tuple[Pod, ...] = ()
     nominations: Mapping[str, str] | None = field(default_factory=dict)
 
@@ -57,37 +58,52 @@ def room_for(state: State, priority: int, own: Sequence[Pod]) -> Room:
     return room
 
 
-def preempt_for_group(state: State, group: Group, members: Sequence[Member]) -> Answer:
-    """What stands behind `pod group preemption: `, and what follows, for a `group` that was refused.
+@dataclass(frozen=True)
+class Rerun:
+    """How the algorithm of a root came out in another room.
 
-    `members` are those that were in the attempt, in their order.
+    `succeeded` is whether it ended in success and placed somebody; else `text` is its status, which
+    may be an `error`. `placed` are the Pods with a place, their shapes and the rows of their nodes, in
+    the order of the cycle; in the room they have been given up again.
     """
-    if group.preemption_policy == "Never":
+
+    succeeded: bool
+    text: str = ""
+    error: bool = False
+    placed: Sequence[tuple[Pod, PodShape, int]] = ()
+
+
+def preempt_for_group(
+    state: State, root: Group, members: Sequence[Member], again: Callable[[Room], Rerun]
+) -> Answer:
+    """What stands behind `pod group preemption: `, and what follows, for a `root` that was refused.
+
+    `members` are those that were in the attempt, in their order. `again` runs the algorithm of the
+    root once more, in the room that it is given.
+    """
+    if root.preemption_policy == "Never":
         return Answer(texts.NEVER_PREEMPTS)
     pods = [pod for pod, _ in members]
     nodes = {pod.nominated for pod in pods if pod.nominated is not None}
-    if ending := _ending_on(state, nodes, group.priority):
+    if ending := _ending_on(state, nodes, root.priority):
         return Answer(texts.ONGOING, waits=True, victims=ending, nominations=None)
-    units = units_below(state, group.priority)
+    units = units_below(state, root.priority)
     if not units:
         return Answer(texts.NO_VICTIMS)
     if rules_in_play(state, pods):
         return Answer(None)
-    room = room_for(state, group.priority, pods)
+    room = room_for(state, root.priority, pods)
     clear(state, room, units)
-    bound = len(state.members_of(group.key).bound)
-    leaf = run_leaf(room, members, minimum=group.min_count, bound=bound)
-    if not (leaf.succeeded and leaf.placed):
-        return Answer(leaf.text or texts.flagged())
-    placed = [(state.spec(pod).shape, row) for pod, row in leaf.placed]
-    for shape, row in placed:
-        room.forget(row, shape)
+    rerun = again(room)
+    if not rerun.succeeded:
+        return Answer(rerun.text, error=rerun.error)
+    placed = [(shape, row) for _, shape, row in rerun.placed]
     victims = _pods_of(without_reprieve(state, room, units, violating(state, units), placed))
     return Answer(
         texts.found_for_group(len(victims)),
         waits=True,
         victims=victims,
-        nominations={pod.key: room.names[row] for pod, row in leaf.placed},
+        nominations={pod.key: room.names[row] for pod, _, row in rerun.placed},
     )
 
 
