@@ -89,6 +89,8 @@ class Room:
         self._reserved: Whole | None = None
         """What nominated Pods will use, as `used`: filters count it, scores do not."""
         self.crowd = crowd
+        self._lent = False
+        """Whether `ports` belong to another room, too, and must not be changed."""
         self._assumed: dict[tuple[Peer, int], int] = {}
         self._watchers: dict[PodShape, Watcher] = {}
         if np.object_ in (self.allocatable.dtype, self.used.dtype):
@@ -101,6 +103,22 @@ class Room:
     def names(self) -> list[str]:
         """The names of the nodes, by row."""
         return self.roster.names
+
+    def within(self, key: str, domain: int) -> "Room":
+        """What is free on the nodes of one domain of the label `key`: a room in which there are no others.
+
+        `domain` is a number in `roster.domains(key)`. What is assumed there is not assumed here.
+        """
+        rows = self.roster.domains(key).rows_of(domain)
+        inner = Room(self.roster.part(key, domain), self.used[:, rows], self.ports, self.crowd)
+        self._lent = inner._lent = True
+        if self._reserved is not None:
+            inner._reserved = self._reserved[:, rows]
+        for (peer, row), times in self._assumed.items():
+            at = inner.roster.row.get(self.names[row])
+            if at is not None:
+                inner._assumed[peer, at] = times
+        return inner
 
     def ask(self, shape: PodShape) -> Ask:
         """What one Pod of `shape` takes."""
@@ -118,7 +136,7 @@ class Room:
         """The nodes on which a host port that `shape` wants is taken."""
         return self.roster.mask(self.ports.conflicts(shape.host_ports))
 
-    def capacity(self, shape: PodShape, rows: Rows, limit: int) -> NDArray[np.int64]:
+    def capacity(self, shape: PodShape, rows: Rows | slice, limit: int) -> NDArray[np.int64]:
         """How many more Pods of `shape` each of `rows` has room for, at most `limit`."""
         ask = self.ask(shape)
         fits = np.minimum(self.free(self.roster.column[PODS], rows), 0 if ask.unknown else limit)
@@ -159,8 +177,9 @@ class Room:
         """
         self._add(rows, shape, 1, told)
         if shape.host_ports:
+            ports = self._own_ports()
             for row in rows:
-                self.ports.take(self.roster.names[row], shape.host_ports)
+                ports.take(self.roster.names[row], shape.host_ports)
 
     def reserve(self, row: int, shape: PodShape) -> None:
         """Keep room for a Pod of `shape` that is nominated to the node in `row`."""
@@ -169,22 +188,23 @@ class Room:
             self._reserved = np.zeros_like(self.used)
         self._reserved[:, row] += taken
         if shape.host_ports:
-            self.ports.take(self.roster.names[row], shape.host_ports)
+            self._own_ports().take(self.roster.names[row], shape.host_ports)
 
     def forget(self, row: int, shape: PodShape) -> None:
         """Undo `assume`."""
         self._add([row], shape, -1)
         if shape.host_ports:
-            self.ports.give_back(self.roster.names[row], shape.host_ports)
+            self._own_ports().give_back(self.roster.names[row], shape.host_ports)
 
     def forget_all(self, counts: Mapping[int, int], shape: PodShape) -> None:
         """Take so many Pods of `shape` off the node in each row."""
         taken = self.ask(shape).taken
         self.used[:, list(counts)] -= taken[:, np.newaxis] * np.array(list(counts.values()))
         if shape.host_ports:
+            ports = self._own_ports()
             for row, count in counts.items():
                 for _ in range(count):
-                    self.ports.give_back(self.roster.names[row], shape.host_ports)
+                    ports.give_back(self.roster.names[row], shape.host_ports)
 
     def watching(self, make: Callable[["Room", PodShape], W], shape: PodShape) -> W:
         """`make(self, shape)`, made once and told of all Pods with a peer that were or will be assumed."""
@@ -194,6 +214,11 @@ class Room:
             for (peer, row), times in self._assumed.items():
                 found.note(peer, row, times)
         return cast("W", found)
+
+    def _own_ports(self) -> HostPorts:
+        if self._lent:
+            self.ports, self._lent = self.ports.copy(), False
+        return self.ports
 
     def _add(self, rows: Sequence[int], shape: PodShape, times: int, told: Watcher | None = None) -> None:
         taken = self.ask(shape).taken
