@@ -2,7 +2,7 @@
 
 import pytest
 
-from build import Story, fact, group, node, pod
+from build import Story, composite, fact, group, node, pod
 from domain import events as ev
 from domain.queue import Hold, Lane
 from domain.scheduling.cycle import decide
@@ -77,7 +77,7 @@ TOPOLOGY = {"topology": [{"key": "rack"}]}
             id="an ended member does not count",
         ),
         pytest.param(
-            [group("g", 1, parentCompositePodGroupName="tree"), *members(1)],
+            [composite("tree"), group("g", 1, parentCompositePodGroupName="tree"), *members(1)],
             unknown("spec.parentCompositePodGroupName"),
             id="a tree",
         ),
@@ -98,7 +98,7 @@ TOPOLOGY = {"topology": [{"key": "rack"}]}
 )
 def test_what_holds_a_group(objects: list[dict], hold: Hold | None) -> None:
     state = Story(node("n"), *objects).state
-    entity = state.queue.entities["PodGroup/default/g"]
+    (entity,) = state.queue.entities.values()
     assert entity.hold == hold
     assert state.queue.lane(entity, 0) is (Lane.ACTIVE if hold is None else hold.lane)
     assert (decide(state, 0) is None) is (hold is not None)
