@@ -1,8 +1,7 @@
 """Gating: what keeps an entity out of the active lane (PreEnqueue).
 
 The whole entity is held if one of its Pods is. Source: kube-scheduler 1.37, plugins
-SchedulingGates and GangScheduling; KEP-4671. What this version cannot decide yet is held too, by
-name, rather than placed wrongly.
+SchedulingGates and GangScheduling; KEP-4671, KEP-6012.
 """
 
 from domain.forest import MOST_LEVELS, Chain, Flaw
@@ -32,18 +31,9 @@ def hold_of(state: State, entity: Entity, oldest: Pod) -> Hold | None:
     root = chain.groups[-1]
     if not state.forest.ready(root):
         return _BELOW_MINIMUM if root.kind == POD_GROUP else _without_quorum(root)
-    if not _is_decided(root):
-        return _unknown_rule("spec.parentCompositePodGroupName")
-    if root.topology_key is not None:
-        return _unknown_rule("spec.schedulingConstraints.topology")
     if waiting.dying == len(waiting.pending):
         return _dying(oldest)
     return None
-
-
-def _is_decided(root: Group) -> bool:
-    """Whether this version can decide about trees like that below `root`."""
-    return root.kind == POD_GROUP
 
 
 def _without_quorum(root: Group) -> Hold:
@@ -87,10 +77,6 @@ def _hold_of_pod(state: State, pod: Pod) -> Hold | None:
 def _gates(state: State, pod: Pod) -> Hold:
     names = " ".join(state.spec(pod).gates)
     return Hold(Lane.GATED, "SchedulingGates", f"waiting for scheduling gates: [{names}]")
-
-
-def _unknown_rule(field: str) -> Hold:
-    return Hold(Lane.GATED, "ganger", f"{field} is not supported by this version of ganger")
 
 
 def _dying(pod: Pod) -> Hold:

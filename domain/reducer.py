@@ -426,10 +426,9 @@ def _what_helps(state: State, pods: Iterable[Pod]) -> Stir:
 def _show(state: State, attempt: ev.GroupAttempted, position: int) -> None:
     """Write the conditions that follow from an attempt (kube-scheduler 1.37, failure handler)."""
     at = attempt.at
-    reason = "SchedulerError" if attempt.outcome == "error" else "Unschedulable"
     prefix = "" if attempt.outcome == "waitingOnPreemption" else FITTED_PREFIX
 
-    def show_on_pods(keys: tuple[str, ...], message: str) -> None:
+    def show_on_pods(keys: tuple[str, ...], message: str, reason: str = "Unschedulable") -> None:
         made: dict[Condition | None, Condition] = {}
         for key in keys:
             pod = state.pods.get(key)
@@ -443,6 +442,7 @@ def _show(state: State, attempt: ev.GroupAttempted, position: int) -> None:
 
     for found in attempt.groups:
         group = state.group_of(found.group)
+        reason = "SchedulerError" if found.status == "Error" else "Unschedulable"
         if group is not None and not (group.condition is not None and group.condition.status == "True"):
             before = group.condition
             if found.status == "Success":
@@ -451,7 +451,7 @@ def _show(state: State, attempt: ev.GroupAttempted, position: int) -> None:
                 group.condition = _condition(before, reason, found.message, at)
             if group.condition != before:
                 group.revision = position
-        show_on_pods(found.untried, found.text)
+        show_on_pods(found.untried, found.text, reason)
         show_on_pods(found.fitted, prefix + found.message)
     for shape in attempt.shapes:
         show_on_pods(shape.pods, shape.message)

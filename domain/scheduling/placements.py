@@ -90,13 +90,17 @@ def use_of_rooms(rooms: Iterable[Room]) -> tuple[Whole, Whole]:
         for cpu, memory, room in columns
     ]
     used = [[sum(room.used[column].tolist()) for column in _SCORED] for _, _, room in columns]
-    return whole_numbers(allocatable).T, whole_numbers(used).T
+    return _by_resource(allocatable), _by_resource(used)
+
+
+def _by_resource(amounts: list[list[int]]) -> Whole:
+    turned: Whole = whole_numbers(amounts).T
+    return turned
 
 
 def use_of_domains(room: Room, domains: Domains) -> tuple[Whole, Whole]:
     """Allocatable and used amounts for `percent_used`, of all `domains` of `room`."""
     columns = (room.roster.column[CPU], room.roster.column[MEMORY])
-    return (
-        np.stack([domains.sums(room.allocatable[column]) for column in columns]),
-        np.stack([domains.sums(room.used[column]) for column in _SCORED]),
-    )
+    allocatable: Whole = np.array([domains.sums(room.allocatable[column]) for column in columns])
+    used: Whole = np.array([domains.sums(room.used[column]) for column in _SCORED])
+    return allocatable, used

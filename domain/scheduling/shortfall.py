@@ -11,7 +11,6 @@ from domain.roster import Mask, Whole
 from domain.scheduling import texts
 from domain.scheduling.branch import Branch
 from domain.scheduling.eligibility import eligibility
-from domain.scheduling.greedy import Numbers
 from domain.scheduling.leaf import Misfit
 from domain.scheduling.messages import fit_error
 from domain.scheduling.survey import Survey, Tally
@@ -59,9 +58,7 @@ def shortfalls(
         else:
             left = free[reason][number] if reason in free else 0
             resource = resources.get(reason, "")
-            finding = _finding(
-                branch, names[number], nodes[number], reason, resource, left, tally.scheduled
-            )
+            finding = _finding(branch, names[number], nodes[number], reason, resource, left, tally.scheduled)
         findings.append(finding)
     return tuple(findings)
 
@@ -101,9 +98,7 @@ def _free(room: Room, shape: PodShape, resource: str) -> Whole:
     column = room.roster.column.get(resource)
     if column is None:
         return np.zeros(len(room), dtype=np.int64)
-    free: Whole = np.where(
-        eligibility(room.roster, shape).allowed, np.maximum(room.free(column), 0), 0
-    )
+    free: Whole = np.where(eligibility(room.roster, shape).allowed, np.maximum(room.free(column), 0), 0)
     return free
 
 
@@ -129,7 +124,7 @@ def _most_said(room: Room, found: Survey) -> list[str]:
         left &= ~verdict.refused
     ask = room.ask(found.shape)
     for column, amount in [(room.roster.column[PODS], 1), *ask.columns]:
-        full: Numbers = room.free(column) - found.capacity * amount < amount
+        full: Mask = room.free(column) - found.capacity * amount < amount
         count(shortage(room.roster.resources[column]), left & full)
     for resource in ask.unknown:
         count(shortage(resource), left)

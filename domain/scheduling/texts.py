@@ -76,9 +76,7 @@ def several_domains(names: Iterable[str]) -> str:
 
 def no_domain(pod: str) -> str:
     """A member runs on a node without the label that its group asks for."""
-    return (
-        f"cannot determine domain for already scheduled pods: no topology domain found for pod {pod}"
-    )
+    return f"cannot determine domain for already scheduled pods: no topology domain found for pod {pod}"
 
 
 def too_deep(depth: int, allowed: int) -> str:

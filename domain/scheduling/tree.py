@@ -95,6 +95,13 @@ def run_tree(root: Branch, room: Room) -> Outcome:
     return outcome
 
 
+def fail_tree(root: Branch, text: str) -> Outcome:
+    """The outcome of a tree that ends in an error for all before anything is tried."""
+    outcome = _not_reached(root, Status.ERROR, text)
+    _hand_down(outcome, None)
+    return outcome
+
+
 def give_up(placed: list[Placed], room: Room) -> None:
     """Take those who are `placed` out of `room`."""
     for _, shape, node in reversed(placed):
