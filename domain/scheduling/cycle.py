@@ -195,8 +195,7 @@ def _try_pod(state: State, pod: Pod) -> _Found:
     if not diagnosis.total:
         return _Found("unschedulable", shapes=(_shape_finding(shape, diagnosis, (pod.key,), None),))
     answer = preempt_for_pod(state, pod, diagnosis)
-    tail = None if answer.text is None else f"preemption: {answer.text}"
-    told = _shape_finding(shape, diagnosis, (pod.key,), tail)
+    told = _shape_finding(shape, diagnosis, (pod.key,), f"preemption: {answer.text}")
     return _refused(answer, shapes=(told,))
 
 
