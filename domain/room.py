@@ -78,7 +78,7 @@ class Room:
 
     `allocatable` is (R, N) in the order of `roster.resources`; `used` is (R + 2, N): the same, then
     cpu and memory with the defaults of scoring. A row is an index into `roster.names`. `crowd` are the
-    Pods that were there when the cycle began; Pods assumed since are told to `watching`.
+    Pods that were there when the cycle began; `watching` is told who has come or gone since.
     """
 
     def __init__(self, roster: Roster, used: Whole, ports: HostPorts, crowd: Crowd) -> None:
@@ -91,6 +91,8 @@ class Room:
         self.crowd = crowd
         self._lent = False
         """Whether `ports` belong to another room, too, and must not be changed."""
+        self.expected: dict[int, list[Peer]] = {}
+        """What rules see of the Pods for whom room is kept, by row: they count on that node only."""
         self._assumed: dict[tuple[Peer, int], int] = {}
         self._watchers: dict[PodShape, Watcher] = {}
         if np.object_ in (self.allocatable.dtype, self.used.dtype):
@@ -114,10 +116,9 @@ class Room:
         self._lent = inner._lent = True
         if self._reserved is not None:
             inner._reserved = self._reserved[:, rows]
-        for (peer, row), times in self._assumed.items():
-            at = inner.roster.row.get(self.names[row])
-            if at is not None:
-                inner._assumed[peer, at] = times
+        at = {outer: inside for inside, outer in enumerate(rows.tolist())}
+        inner.expected = {at[row]: list(peers) for row, peers in self.expected.items() if row in at}
+        inner._assumed = {(peer, at[row]): times for (peer, row), times in self._assumed.items() if row in at}
         return inner
 
     def ask(self, shape: PodShape) -> Ask:
@@ -182,13 +183,16 @@ class Room:
                 ports.take(self.roster.names[row], shape.host_ports)
 
     def reserve(self, row: int, shape: PodShape) -> None:
-        """Keep room for a Pod of `shape` that is nominated to the node in `row`."""
+        """Keep room for a Pod of `shape` that is nominated to the node in `row`: whoever comes there must
+        fit with it, and without it."""
         taken = self.ask(shape).taken
         if self._reserved is None:
             self._reserved = np.zeros_like(self.used)
         self._reserved[:, row] += taken
         if shape.host_ports:
             self._own_ports().take(self.roster.names[row], shape.host_ports)
+        if shape.peer is not None:
+            self.expected.setdefault(row, []).append(shape.peer)
 
     def forget(self, row: int, shape: PodShape) -> None:
         """Undo `assume`."""
@@ -197,7 +201,8 @@ class Room:
             self._own_ports().give_back(self.roster.names[row], shape.host_ports)
 
     def forget_all(self, counts: Mapping[int, int], shape: PodShape) -> None:
-        """Take so many Pods of `shape` off the node in each row."""
+        """Take so many Pods of `shape` off the node in each row. Of those of the crowd, `shape` must have
+        the peer that they have there, if any rule is in play."""
         taken = self.ask(shape).taken
         self.used[:, list(counts)] -= taken[:, np.newaxis] * np.array(list(counts.values()))
         if shape.host_ports:
@@ -205,9 +210,12 @@ class Room:
             for row, count in counts.items():
                 for _ in range(count):
                     ports.give_back(self.roster.names[row], shape.host_ports)
+        if shape.peer is not None:
+            for row, count in counts.items():
+                self._note(shape.peer, row, -count)
 
     def watching(self, make: Callable[["Room", PodShape], W], shape: PodShape) -> W:
-        """`make(self, shape)`, made once and told of all Pods with a peer that were or will be assumed."""
+        """`make(self, shape)`, made once and told of all Pods with a peer that have come or gone, or will."""
         found = self._watchers.get(shape)
         if found is None:
             found = self._watchers[shape] = make(self, shape)
@@ -228,7 +236,7 @@ class Room:
             if shape.peer is not None:
                 self._note(shape.peer, row, count * times, told)
 
-    def _note(self, peer: Peer, row: int, times: int, told: Watcher | None) -> None:
+    def _note(self, peer: Peer, row: int, times: int, told: Watcher | None = None) -> None:
         self._assumed[peer, row] = self._assumed.get((peer, row), 0) + times
         for watcher in self._watchers.values():
             if watcher is not told:

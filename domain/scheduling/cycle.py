@@ -207,8 +207,7 @@ def _try_pod(state: State, pod: Pod) -> _Found:
     if not diagnosis.total:
         return _Found("unschedulable", shapes=(shape_finding(shape, diagnosis, (pod.key,)),))
     answer = preempt_for_pod(state, pod, diagnosis)
-    tail = None if answer.text is None else f"preemption: {answer.text}"
-    told = shape_finding(shape, diagnosis, (pod.key,), tail)
+    told = shape_finding(shape, diagnosis, (pod.key,), f"preemption: {answer.text}")
     return _refused(answer, shapes=(told,))
 
 
@@ -256,7 +255,7 @@ def _try_tree(state: State, tree: Tree, waiting: Sequence[Pod]) -> _Found:
         )
     answer = preempt_for_group(state, tree.group, tried, lambda cleared: _rerun(root, cleared))
     if answer.error:
-        failed = fail_tree(root, answer.text or "")
+        failed = fail_tree(root, answer.text)
         return _Found("error", groups=group_findings(state, failed, None), skipped=skipped)
     groups, shapes = group_findings(state, outcome, answer.text), shape_findings(outcome)
     return _refused(answer, groups=groups, shapes=shapes, skipped=skipped)

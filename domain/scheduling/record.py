@@ -27,7 +27,7 @@ def _group_findings(
         domain=outcome.domain,
         fitted=tuple(placed.pod.key for placed in outcome.placed) if own_refusal else (),
         group=group.subject,
-        message=texts.with_preemption(outcome.text, answer) if refused else outcome.text,
+        message=texts.with_preemption(outcome.text, answer) if refused and answer else outcome.text,
         minimum=group.min_count,
         parent=parent,
         placed=len(outcome.placed),
