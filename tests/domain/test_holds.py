@@ -19,10 +19,6 @@ def gates(*names: str) -> Hold:
     return Hold(Lane.GATED, "SchedulingGates", f"waiting for scheduling gates: [{' '.join(names)}]")
 
 
-def unknown(field: str) -> Hold:
-    return Hold(Lane.GATED, "ganger", f"{field} is not supported by this version of ganger")
-
-
 def members(count: int, **spec: object) -> list[dict]:
     return [pod(f"g-{number}", group="g", **spec) for number in range(count)]
 
@@ -78,16 +74,11 @@ TOPOLOGY = {"topology": [{"key": "rack"}]}
         ),
         pytest.param(
             [composite("tree"), group("g", 1, parentCompositePodGroupName="tree"), *members(1)],
-            unknown("spec.parentCompositePodGroupName"),
-            id="a tree",
+            None,
+            id="a tree with its quorum",
         ),
         pytest.param(
-            [group("g", 1, schedulingConstraints=TOPOLOGY), *members(1)],
-            unknown("spec.schedulingConstraints.topology"),
-            id="topology",
-        ),
-        pytest.param(
-            [group("g", 3, schedulingConstraints=TOPOLOGY), *members(1)], QUORUM, id="quorum before topology"
+            [group("g", 1, schedulingConstraints=TOPOLOGY), *members(1)], None, id="topology holds nobody"
         ),
         pytest.param(
             [group("g", 1), *members(1), *[pod("x", group="g", affinity=ANTI_AFFINITY)]],
