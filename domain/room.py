@@ -121,6 +121,14 @@ class Room:
         inner._assumed = {(peer, at[row]): times for (peer, row), times in self._assumed.items() if row in at}
         return inner
 
+    def filled(self, counts: NDArray[np.int64], shape: PodShape) -> "Room":
+        """The same room with so many Pods of `shape`, that no rule sees, on each node."""
+        taken = self.ask(shape).taken[:, np.newaxis]
+        filled = Room(self.roster, self.used + taken * counts.astype(self.used.dtype), self.ports, self.crowd)
+        self._lent = filled._lent = True
+        filled._reserved = self._reserved
+        return filled
+
     def ask(self, shape: PodShape) -> Ask:
         """What one Pod of `shape` takes."""
         ask = self.roster.remembered(ask_of, shape)

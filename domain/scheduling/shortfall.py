@@ -7,10 +7,11 @@ import numpy as np
 from domain.events import PlacementFinding
 from domain.resources import PODS, at_rest, shortage
 from domain.room import Room
-from domain.roster import Mask, Whole
+from domain.roster import Whole
 from domain.scheduling import texts
 from domain.scheduling.branch import Branch
 from domain.scheduling.eligibility import eligibility
+from domain.scheduling.evaluate import evaluate
 from domain.scheduling.leaf import Misfit
 from domain.scheduling.messages import fit_error
 from domain.scheduling.survey import Survey, Tally
@@ -31,50 +32,56 @@ def shortfall(
     for said in diagnosis.nodes:
         counts[said.reason] = counts.get(said.reason, 0) + said.count
     reason = min(counts, key=lambda reason: (-counts[reason], reason), default=diagnosis.message)
-    resource = _resources_by_reason(shape).get(reason, "")
-    free = sum(_free(room, shape, resource).tolist()) if resource else 0
-    return _finding(branch, name, len(room), reason, resource, free, scheduled)
+    resource = _resources_by_reason(shape).get(reason)
+    if resource is None:
+        return PlacementFinding(domain=name, nodes=len(room), reason=reason, scheduled=scheduled)
+    return PlacementFinding(
+        asked=at_rest(_asked(branch, resource)),
+        domain=name,
+        free=at_rest(sum(_free(room, shape, resource).tolist())),
+        nodes=len(room),
+        reason=reason,
+        resource=resource,
+        scheduled=scheduled,
+    )
 
 
 def shortfalls(
     branch: Branch, room: Room, found: Survey, numbers: Sequence[int]
 ) -> tuple[PlacementFinding, ...]:
     """The same for the domains `numbers` of a survey, in none of which `branch` succeeds."""
-    reasons = _most_said(room, found)
-    names, nodes = found.domains.names, found.domains.sums(np.ones(len(room), dtype=np.int64)).tolist()
+    nodes = found.domains.sums(np.ones(len(room), dtype=np.int64)).tolist()
+    reasons = _most_said(room, found, nodes)
     resources = _resources_by_reason(found.shape)
+    short = {reason: resources[reason] for reason in dict.fromkeys(reasons) if reason in resources}
+    asked = {reason: _asked(branch, resource) for reason, resource in short.items()}
     free = {
-        reason: found.domains.sums(_free(room, found.shape, resources[reason])).tolist()
-        for reason in resources
-        if reason in reasons
+        reason: found.domains.sums(_free(room, found.shape, resource)).tolist()
+        for reason, resource in short.items()
     }
     findings = []
     for number in numbers:
-        tally, reason = found.tallies[number], reasons[number]
+        name, tally, reason = found.domains.names[number], found.tallies[number], reasons[number]
         if (text := _text(branch, tally)) is not None:
             finding = PlacementFinding(
-                domain=names[number], nodes=nodes[number], reason=text, scheduled=tally.scheduled
+                domain=name, nodes=nodes[number], reason=text, scheduled=tally.scheduled
+            )
+        elif reason not in short:
+            finding = PlacementFinding(
+                domain=name, nodes=nodes[number], reason=reason, scheduled=tally.scheduled
             )
         else:
-            left = free[reason][number] if reason in free else 0
-            resource = resources.get(reason, "")
-            finding = _finding(branch, names[number], nodes[number], reason, resource, left, tally.scheduled)
+            finding = PlacementFinding(
+                asked=at_rest(asked[reason]),
+                domain=name,
+                free=at_rest(free[reason][number]),
+                nodes=nodes[number],
+                reason=reason,
+                resource=short[reason],
+                scheduled=tally.scheduled,
+            )
         findings.append(finding)
     return tuple(findings)
-
-
-def _finding(
-    branch: Branch, name: str, nodes: int, reason: str, resource: str, free: int, scheduled: int
-) -> PlacementFinding:
-    return PlacementFinding(
-        asked=at_rest(_asked(branch, resource)) if resource else 0,
-        domain=name,
-        free=at_rest(free),
-        nodes=nodes,
-        reason=reason,
-        resource=resource,
-        scheduled=scheduled,
-    )
 
 
 def _text(branch: Branch, tally: Tally) -> str | None:
@@ -106,28 +113,15 @@ def _resources_by_reason(shape: PodShape) -> dict[str, str]:
     return {shortage(resource): resource for resource in (PODS, *(name for name, _ in shape.requests))}
 
 
-def _most_said(room: Room, found: Survey) -> list[str]:
+def _most_said(room: Room, found: Survey, nodes: Sequence[int]) -> list[str]:
     """What most nodes of each domain say once as many Pods as fit are there, of equals the first text."""
-    eligible = eligibility(room.roster, found.shape)
-    if eligible.prefilter is not None:
-        nodes = found.domains.sums(np.ones(len(room), dtype=np.int64)).tolist()
-        return [fit_error(count, {}, eligible.prefilter) for count in nodes]
+    evaluation = evaluate(room.filled(found.capacity, found.shape), found.shape)
+    if evaluation.prefilter is not None:
+        return [fit_error(count, {}, evaluation.prefilter) for count in nodes]
     counts: dict[str, Whole] = {}
-
-    def count(reason: str, mask: Mask) -> None:
-        counts[reason] = counts.get(reason, 0) + found.domains.sums(mask.astype(np.int64))
-
-    left = np.ones(len(room), dtype=np.bool_)
-    for verdict in eligible.verdicts:
-        for reason, mask in verdict.among(left).reasons.items():
-            count(reason, mask)
-        left &= ~verdict.refused
-    ask = room.ask(found.shape)
-    for column, amount in [(room.roster.column[PODS], 1), *ask.columns]:
-        full: Mask = room.free(column) - found.capacity * amount < amount
-        count(shortage(room.roster.resources[column]), left & full)
-    for resource in ask.unknown:
-        count(shortage(resource), left)
+    for verdict in evaluation.verdicts:
+        for reason, mask in verdict.reasons.items():
+            counts[reason] = counts.get(reason, 0) + found.domains.sums(mask.astype(np.int64))
     reasons = sorted(counts)
     most = np.argmax(np.stack([counts[reason] for reason in reasons]), axis=0)
     return [reasons[index] for index in most.tolist()]
