@@ -4,7 +4,7 @@ A State is mutable and belongs to whoever folds it; `copy` gives an independent 
 is true that the log does not say: it can be thrown away and folded again.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -26,9 +26,10 @@ from domain.objects import (
     Standing,
 )
 from domain.peers import Peer
+from domain.profile import DEFAULT_PROFILE, Profile
 from domain.queue import Entity, Lane, Queue
 
-FORMAT = 3
+FORMAT = 4
 """Version of the encoded form; a snapshot of another one is not used."""
 
 
@@ -73,6 +74,11 @@ class State:
         if self.spec(pod).scheduler in self.config.scheduler_names:
             return Standing.PENDING
         return Standing.FOREIGN
+
+    def profile_for(self, pods: Iterable[Pod]) -> Profile:
+        """The profile by which `pods` are scheduled, who all have one scheduler."""
+        first = next(iter(pods), None)
+        return DEFAULT_PROFILE if first is None else self.config.profile(self.spec(first).scheduler)
 
     def spec(self, pod: Pod) -> PodSpec:
         """What the spec of `pod` means for the scheduler."""

@@ -23,11 +23,14 @@ def infeasible(state: State, entity: Entity) -> str | None:
     needed = _needed(state, entity)
     if waiting.total() < needed:
         return f"{_count(needed, 'more member')} needed, {waiting.total()} can be tried"
-    room = state.nodes.for_cycle()
+    room = state.nodes.for_cycle(state.profile_for(state.pending_of(entity)))
     if not len(room):
         return "there are no nodes"
     who = "it asks" if entity.is_pod else _who_asks(needed)
-    return _resource_sums(room, waiting, needed, who) or _node_counts(room, waiting, needed)
+    scarce = None
+    if room.profile.filters_by("NodeResourcesFit"):
+        scarce = _resource_sums(room, waiting, needed, who)
+    return scarce or _node_counts(room, waiting, needed)
 
 
 def _needed(state: State, entity: Entity) -> int:
@@ -76,7 +79,7 @@ def _node_counts(room: Room, waiting: Counter[PodShape], needed: int) -> str | N
     """Whether the nodes, each filled with Pods of one shape alone, take too few of all shapes."""
     possible = 0
     for shape, count in waiting.items():
-        rows = np.flatnonzero(eligibility(room.roster, shape).allowed)
+        rows = np.flatnonzero(eligibility(room, shape).allowed)
         possible += min(count, sum(room.capacity(shape, rows, count).tolist()))
     if possible >= needed:
         return None
