@@ -183,6 +183,10 @@ class Cluster:
             lambda batch: batch.replace_status(manifest, namespace=namespace), actor=actor, dry_run=dry_run
         )
 
+    def configure(self, document: dict[str, Any], *, actor: str = USER, dry_run: bool = False) -> Outcome:
+        """Configure the scheduler by a whole KubeSchedulerConfiguration. Raises Invalid, BadRequest."""
+        return self._request(lambda batch: batch.configure(document), actor=actor, dry_run=dry_run)
+
     def delete(
         self,
         targets: Sequence[tuple[Kind, str]],
