@@ -222,6 +222,11 @@ class Queue:
         poppable = self._head(self._poppable)
         return None if poppable is None else self.entities[poppable[-1]]
 
+    @property
+    def crowded(self) -> bool:
+        """Whether more than one entity may be due; never wrong in saying no to what `first_due` has seen."""
+        return len(self._ready) + len(self._poppable) > 1
+
     def _head(self, heap: list) -> tuple | None:  # type: ignore[type-arg]
         while heap:
             entry = heap[0]
