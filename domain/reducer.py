@@ -410,12 +410,16 @@ def _what_helps(state: State, pods: Iterable[Pod]) -> Stir:
     """What could make room for `pods`, which were refused.
 
     Pods of one shape fit as often as they fit, wherever they go, unless rules about other Pods tell
-    them apart; a Pod with such rules can be helped by any Pod and any node.
+    them apart; a Pod with such rules can be helped by any Pod and any node. A single Pod can clear a
+    node of somebody whose unit also keeps it away from elsewhere, once a Pod of the unit comes there.
     """
-    specs = [state.spec(pod) for pod in pods]
+    waiting = list(pods)
+    specs = [state.spec(pod) for pod in waiting]
     if any(spec.shape.peer is not None for spec in specs):
         return Stir.RULE
-    told_apart = state.nodes.crowd.has_terms
+    told_apart = state.has_terms
+    if told_apart and any(pod.group is None for pod in waiting):
+        return Stir.MOVE
     return (
         Stir.ROOM
         if len({(spec.shape, spec.peer if told_apart else None) for spec in specs}) == 1

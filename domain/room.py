@@ -84,7 +84,7 @@ class Room:
 
     `allocatable` is (R, N) in the order of `roster.resources`; `used` is (R + 2, N): the same, then
     cpu and memory with the defaults of scoring. A row is an index into `roster.names`. `crowd` are the
-    Pods that were there when the cycle began; Pods assumed since are told to `watching`. `profile` is
+    Pods that were there when the cycle began; `watching` is told who has come or gone since. `profile` is
     what says which of the filters and scores count for the Pods that are tried here.
     """
 
@@ -104,6 +104,8 @@ class Room:
         self._reserved: Whole | None = None
         """What nominated Pods will use, as `used`: filters count it, scores do not."""
         self.crowd = crowd
+        self.expected: dict[int, list[Peer]] = {}
+        """What rules see of the Pods for whom room is kept, by row: they count on that node only."""
         self._assumed: dict[tuple[Peer, int], int] = {}
         self._watchers: dict[PodShape, Watcher] = {}
         if np.object_ in (self.allocatable.dtype, self.used.dtype):
@@ -188,13 +190,16 @@ class Room:
                 self.ports.take(self.roster.names[row], shape.host_ports)
 
     def reserve(self, row: int, shape: PodShape) -> None:
-        """Keep room for a Pod of `shape` that is nominated to the node in `row`."""
+        """Keep room for a Pod of `shape` that is nominated to the node in `row`: whoever comes there must
+        fit with it, and without it."""
         taken = self.ask(shape).taken
         if self._reserved is None:
             self._reserved = np.zeros_like(self.used)
         self._reserved[:, row] += taken
         if shape.host_ports:
             self.ports.take(self.roster.names[row], shape.host_ports)
+        if shape.peer is not None:
+            self.expected.setdefault(row, []).append(shape.peer)
 
     def forget(self, row: int, shape: PodShape) -> None:
         """Undo `assume`."""
@@ -203,16 +208,20 @@ class Room:
             self.ports.give_back(self.roster.names[row], shape.host_ports)
 
     def forget_all(self, counts: Mapping[int, int], shape: PodShape) -> None:
-        """Take so many Pods of `shape` off the node in each row."""
+        """Take so many Pods of `shape` off the node in each row. Of those of the crowd, `shape` must have
+        the peer that they have there, if any rule is in play."""
         taken = self._taken(shape)
         self.used[:, list(counts)] -= taken[:, np.newaxis] * np.array(list(counts.values()))
         if shape.host_ports:
             for row, count in counts.items():
                 for _ in range(count):
                     self.ports.give_back(self.roster.names[row], shape.host_ports)
+        if shape.peer is not None:
+            for row, count in counts.items():
+                self._note(shape.peer, row, -count)
 
     def watching(self, make: Callable[["Room", PodShape], W], shape: PodShape) -> W:
-        """`make(self, shape)`, made once and told of all Pods with a peer that were or will be assumed."""
+        """`make(self, shape)`, made once and told of all Pods with a peer that have come or gone, or will."""
         found = self._watchers.get(shape)
         if found is None:
             found = self._watchers[shape] = make(self, shape)
@@ -233,7 +242,7 @@ class Room:
         taken = self.ask(shape).taken
         return taken.astype(np.object_, copy=False) if self._wide else taken
 
-    def _note(self, peer: Peer, row: int, times: int, told: Watcher | None) -> None:
+    def _note(self, peer: Peer, row: int, times: int, told: Watcher | None = None) -> None:
         self._assumed[peer, row] = self._assumed.get((peer, row), 0) + times
         for watcher in self._watchers.values():
             if watcher is not told:

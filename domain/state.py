@@ -84,6 +84,18 @@ class State:
         """What the spec of `pod` means for the scheduler."""
         return self.specs.all[pod.spec]
 
+    def peer(self, pod: Pod) -> Peer:
+        """What rules of other Pods see of `pod` as it is now."""
+        peer = self.spec(pod).peer
+        return peer if pod.deletion is None else msgspec.structs.replace(peer, leaving=True)
+
+    @property
+    def has_terms(self) -> bool:
+        """Whether some Pod on a node, or nominated to one, has rules for the Pods near it."""
+        return self.nodes.crowd.has_terms or any(
+            self.spec(self.pods[key]).peer.terms is not None for key in self.nominated
+        )
+
     def enlist(self, pod: Pod) -> None:
         """Count `pod` in its group and on its node; to be called once it is in its standing."""
         standing = self.standing(pod)
@@ -92,7 +104,7 @@ class State:
         spec = self.specs.all[pod.spec]
         if standing is Standing.BOUND:
             assert pod.node is not None
-            self.nodes.take(pod.node, spec.shape, _peer(spec, pod))
+            self.nodes.take(pod.node, spec.shape, self.peer(pod))
             self.bound_priorities[spec.priority] = self.bound_priorities.get(spec.priority, 0) + 1
             if pod.disruption is not None:
                 self.evicted[pod.key] = None
@@ -127,7 +139,7 @@ class State:
         if standing is Standing.BOUND:
             assert pod.node is not None
             spec = self.spec(pod)
-            self.nodes.give_back(pod.node, spec.shape, _peer(spec, pod))
+            self.nodes.give_back(pod.node, spec.shape, self.peer(pod))
             left = self.bound_priorities[spec.priority] - 1
             if left:
                 self.bound_priorities[spec.priority] = left
@@ -193,10 +205,6 @@ class State:
     def copy(self) -> "State":
         """An independent State that is equal to this one."""
         return decode_state(encode_state(self))
-
-
-def _peer(spec: PodSpec, pod: Pod) -> Peer:
-    return spec.peer if pod.deletion is None else msgspec.structs.replace(spec.peer, leaving=True)
 
 
 class _Image(msgspec.Struct, array_like=True, kw_only=True):

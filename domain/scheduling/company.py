@@ -5,7 +5,7 @@ much there is of something in each domain, a domain being the nodes with one val
 Pod that is placed changes few numbers of each tally, so that they are counted once in a cycle.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -32,8 +32,13 @@ def company(room: Room, shape: PodShape) -> "Company | None":
     """The company for `shape` in `room` as it is; None if no rule is in play for it."""
     if shape.peer is None:
         return None
-    found = room.watching(_count, shape)
-    return found if found.matters else None
+    found = company_of(room, shape)
+    return found if found.matters or found.minds_any(room.expected) else None
+
+
+def company_of(room: Room, shape: PodShape) -> "Company":
+    """The company for `shape`, which has a peer, in `room` as it is now and as it will be."""
+    return room.watching(_count, shape)
 
 
 def _count(room: Room, shape: PodShape) -> "Company":
@@ -71,6 +76,10 @@ class Tally:
         np.add.at(self._sums, self._target[places.rows], places.counts * weight)
         self._sums[-1] = 0
         self._around = None
+
+    def at(self, row: int) -> int:
+        """The sum around the node in `row`."""
+        return int(self._sums[self.domains[row]])
 
     def add_one(self, row: int, amount: int) -> None:
         """Count `amount` on the node in `row`."""
@@ -134,6 +143,14 @@ class Company:
         """Count `times` more Pods like `peer` on the node in `row`."""
         for tally, weight in self._share(peer):
             tally.add_one(row, weight * times)
+
+    def minds(self, peer: Peer) -> bool:
+        """Whether a Pod like `peer` can make a difference to the shape."""
+        return bool(self._share(peer))
+
+    def minds_any(self, expected: Mapping[int, Iterable[Peer]]) -> bool:
+        """Whether one of the Pods that are `expected` on nodes can make a difference to the shape."""
+        return any(self.minds(peer) for peers in expected.values() for peer in peers)
 
     @property
     def matters(self) -> bool:

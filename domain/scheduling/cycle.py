@@ -24,9 +24,9 @@ from domain.room import Room
 from domain.scheduling import texts
 from domain.scheduling.diagnosis import Diagnosis, diagnose
 from domain.scheduling.homogeneity import disagreement
-from domain.scheduling.leaf import LeafResult, Misfit, nominated_row, run_leaf
+from domain.scheduling.leaf import LeafResult, Member, Misfit, nominated_row, run_leaf
 from domain.scheduling.place import place
-from domain.scheduling.preemption import Answer, preempt_for_group, preempt_for_pod, room_for
+from domain.scheduling.preemption import Answer, Rerun, preempt_for_group, preempt_for_pod, room_for
 from domain.scheduling.rules import rules_in_play, shaped
 from domain.shapes import PodShape
 from domain.state import State
@@ -195,8 +195,7 @@ def _try_pod(state: State, pod: Pod) -> _Found:
     if not diagnosis.total:
         return _Found("unschedulable", shapes=(_shape_finding(shape, diagnosis, (pod.key,), None),))
     answer = preempt_for_pod(state, pod, diagnosis)
-    tail = None if answer.text is None else f"preemption: {answer.text}"
-    told = _shape_finding(shape, diagnosis, (pod.key,), tail)
+    told = _shape_finding(shape, diagnosis, (pod.key,), f"preemption: {answer.text}")
     return _refused(answer, shapes=(told,))
 
 
@@ -246,7 +245,11 @@ def _try_group(state: State, group: Group, waiting: Sequence[Pod]) -> _Found:
     if nothing_placed:
         leaf.text = texts.flagged()
     succeeded = leaf.succeeded and not nothing_placed
-    answer = None if succeeded else preempt_for_group(state, group, tried)
+
+    def again(room: Room) -> Rerun:
+        return _rerun(room, tried, minimum=group.min_count, bound=bound)
+
+    answer = None if succeeded else preempt_for_group(state, group, tried, again)
     finding = GroupFinding(
         created=created,
         fitted=() if succeeded else tuple(pod.key for pod, _ in leaf.placed),
@@ -268,6 +271,18 @@ def _try_group(state: State, group: Group, waiting: Sequence[Pod]) -> _Found:
     return _Found(
         "scheduled", groups=(finding,), shapes=shapes, skipped=skipped, bindings=_bindings(room, leaf)
     )
+
+
+def _rerun(room: Room, members: Sequence[Member], *, minimum: int, bound: int) -> Rerun:
+    """How `members` of a leaf come out in `room`, which is as before afterwards."""
+    leaf = run_leaf(room, members, minimum=minimum, bound=bound)
+    if not leaf.succeeded or not leaf.placed:
+        return Rerun(succeeded=False, text=leaf.text or texts.flagged())
+    shapes = {pod.key: shape for pod, shape in members}
+    placed = [(pod, shapes[pod.key], row) for pod, row in leaf.placed]
+    for _, shape, row in placed:
+        room.forget(row, shape)
+    return Rerun(succeeded=True, placed=placed)
 
 
 def _bindings(room: Room, leaf: LeafResult) -> tuple[tuple[Pod, str], ...]:

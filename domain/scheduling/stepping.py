@@ -35,7 +35,7 @@ def place_in_company(room: Room, shape: PodShape, around: Company, count: int) -
     field = _Field(eligible, around, np.zeros(len(room), dtype=np.bool_), weights)
     placed: list[int] = []
     while len(placed) < count:
-        mask = ahead.open & welcome(around, len(room))
+        mask = ahead.open & welcome(around, room)
         if not np.array_equal(mask, field.mask):
             field = _Field(eligible, around, mask, weights)
         if len(field.rows) == 0:

@@ -43,9 +43,9 @@ def flagged(reason: str = "") -> str:
     return f"{UNSCHEDULABLE}, {reason}" if reason else UNSCHEDULABLE
 
 
-def with_preemption(text: str, answer: str | None) -> str:
-    """The group's text with what preemption answered; None if it says nothing."""
-    return text if answer is None else f"{text}, pod group preemption: {answer}"
+def with_preemption(text: str, answer: str) -> str:
+    """The group's text with what preemption answered."""
+    return f"{text}, pod group preemption: {answer}"
 
 
 def other_scheduler(this: str, first: str) -> str:

@@ -6,11 +6,14 @@ Source: kube-scheduler 1.37, framework/preemption; KEP-5710.
 import enum
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from domain.budgets import Budget, allowance
 from domain.objects import TERMINAL_PHASES, Pod
 from domain.state import State
+
+Allowances: TypeAlias = Sequence[tuple[Budget, int]]
+"""Budgets, each with how many more disruptions it allows."""
 
 
 class UnitKind(enum.IntEnum):
@@ -65,15 +68,20 @@ def unit_priority(state: State, pod: Pod) -> int:
     return state.spec(pod).priority if group is None else group.priority
 
 
-def violating(state: State, units: Iterable[Unit]) -> set[str]:
+def allowances(state: State) -> Allowances:
+    """What every budget allows."""
+    return [(budget, allowance(budget, state.pods)) for budget in state.budgets.values()]
+
+
+def violating(allowed: Allowances, units: Iterable[Unit]) -> set[str]:
     """Which of `units`, by name, would break a budget if all of them went, the most important first.
 
     Each Pod takes one from every budget that protects it and does not count it as disrupted yet.
     """
-    budgets = tuple(state.budgets.values())
-    if not budgets:
+    if not allowed:
         return set()
-    left = {budget.key: allowance(budget, state.pods) for budget in budgets}
+    budgets = [budget for budget, _ in allowed]
+    left = {budget.key: disruptions for budget, disruptions in allowed}
     broken = set()
     for unit in sorted(units, key=Unit.importance):
         for pod in unit.pods:
