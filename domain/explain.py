@@ -53,7 +53,7 @@ def explain(
         case "Node":
             return explain_node(question, state.node_records[key])
         case "CompositePodGroup":
-            return explain_composite(question, state.kept[kind][key])
+            return explain_composite(question, state.composites[key])
         case _:
             return explain_kept(question, kind, state.kept[kind][key])
 

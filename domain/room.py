@@ -104,6 +104,8 @@ class Room:
         self._reserved: Whole | None = None
         """What nominated Pods will use, as `used`: filters count it, scores do not."""
         self.crowd = crowd
+        self._lent = False
+        """Whether `ports` belong to another room, too, and must not be changed."""
         self.expected: dict[int, list[Peer]] = {}
         """What rules see of the Pods for whom room is kept, by row: they count on that node only."""
         self._assumed: dict[tuple[Peer, int], int] = {}
@@ -118,6 +120,21 @@ class Room:
     def names(self) -> list[str]:
         """The names of the nodes, by row."""
         return self.roster.names
+
+    def within(self, key: str, domain: int) -> "Room":
+        """What is free on the nodes of one domain of the label `key`: a room in which there are no others.
+
+        `domain` is a number in `roster.domains(key)`. What is assumed there is not assumed here.
+        """
+        rows = self.roster.domains(key).rows_of(domain)
+        inner = Room(self.roster.part(key, domain), self.used[:, rows], self.ports, self.crowd, self.profile)
+        self._lent = inner._lent = True
+        if self._reserved is not None:
+            inner._reserved = self._reserved[:, rows]
+        at = {outer: inside for inside, outer in enumerate(rows.tolist())}
+        inner.expected = {at[row]: list(peers) for row, peers in self.expected.items() if row in at}
+        inner._assumed = {(peer, at[row]): times for (peer, row), times in self._assumed.items() if row in at}
+        return inner
 
     def ask(self, shape: PodShape) -> Ask:
         """What one Pod of `shape` takes."""
@@ -135,13 +152,13 @@ class Room:
         """The nodes on which a host port that `shape` wants is taken."""
         return self.roster.mask(self.ports.conflicts(shape.host_ports))
 
-    def capacity(self, shape: PodShape, rows: Rows, limit: int) -> NDArray[np.int64]:
+    def capacity(self, shape: PodShape, rows: Rows | slice, limit: int) -> NDArray[np.int64]:
         """How many more Pods of `shape` each of `rows` has room for, at most `limit`.
 
         Resources and host ports are looked at by the filters that are on.
         """
         ask = self.ask(shape)
-        fits: Whole = np.full(len(rows), limit, dtype=np.int64)
+        fits: Whole = np.full(self.used[0][rows].shape, limit, dtype=np.int64)
         if not self._overfills:
             fits = np.minimum(self.free(self.roster.column[PODS], rows), 0 if ask.unknown else limit)
             for column, amount in ask.columns:
@@ -186,8 +203,9 @@ class Room:
         """
         self._add(rows, shape, 1, told)
         if shape.host_ports:
+            ports = self._own_ports()
             for row in rows:
-                self.ports.take(self.roster.names[row], shape.host_ports)
+                ports.take(self.roster.names[row], shape.host_ports)
 
     def reserve(self, row: int, shape: PodShape) -> None:
         """Keep room for a Pod of `shape` that is nominated to the node in `row`: whoever comes there must
@@ -197,7 +215,7 @@ class Room:
             self._reserved = np.zeros_like(self.used)
         self._reserved[:, row] += taken
         if shape.host_ports:
-            self.ports.take(self.roster.names[row], shape.host_ports)
+            self._own_ports().take(self.roster.names[row], shape.host_ports)
         if shape.peer is not None:
             self.expected.setdefault(row, []).append(shape.peer)
 
@@ -205,7 +223,7 @@ class Room:
         """Undo `assume`."""
         self._add([row], shape, -1)
         if shape.host_ports:
-            self.ports.give_back(self.roster.names[row], shape.host_ports)
+            self._own_ports().give_back(self.roster.names[row], shape.host_ports)
 
     def forget_all(self, counts: Mapping[int, int], shape: PodShape) -> None:
         """Take so many Pods of `shape` off the node in each row. Of those of the crowd, `shape` must have
@@ -213,9 +231,10 @@ class Room:
         taken = self._taken(shape)
         self.used[:, list(counts)] -= taken[:, np.newaxis] * np.array(list(counts.values()))
         if shape.host_ports:
+            ports = self._own_ports()
             for row, count in counts.items():
                 for _ in range(count):
-                    self.ports.give_back(self.roster.names[row], shape.host_ports)
+                    ports.give_back(self.roster.names[row], shape.host_ports)
         if shape.peer is not None:
             for row, count in counts.items():
                 self._note(shape.peer, row, -count)
@@ -228,6 +247,11 @@ class Room:
             for (peer, row), times in self._assumed.items():
                 found.note(peer, row, times)
         return cast("W", found)
+
+    def _own_ports(self) -> HostPorts:
+        if self._lent:
+            self.ports, self._lent = self.ports.copy(), False
+        return self.ports
 
     def _add(self, rows: Sequence[int], shape: PodShape, times: int, told: Watcher | None = None) -> None:
         taken = self._taken(shape)

@@ -16,8 +16,8 @@ def record_of(state: State, kind: str, key: str) -> Record | None:
     match kind:
         case "Pod":
             return state.pods.get(key)
-        case "PodGroup":
-            return state.groups.get(key)
+        case "PodGroup" | "CompositePodGroup":
+            return state.groups_of(kind).get(key)
         case "Node":
             return state.node_records.get(key)
         case _:
@@ -29,8 +29,8 @@ def records_of(state: State, kind: str) -> Mapping[str, Record]:
     match kind:
         case "Pod":
             return state.pods
-        case "PodGroup":
-            return state.groups
+        case "PodGroup" | "CompositePodGroup":
+            return state.groups_of(kind)
         case "Node":
             return state.node_records
         case _:
@@ -88,7 +88,7 @@ def _pod_conditions(pod: Pod) -> list[dict[str, Any]]:
 def _group_conditions(group: Group) -> list[dict[str, Any]]:
     conditions = []
     if group.condition is not None:
-        conditions.append(_condition("PodGroupInitiallyScheduled", group.condition, 0))
+        conditions.append(_condition(f"{group.kind}InitiallyScheduled", group.condition, 0))
     if group.disruption is not None:
         conditions.append(_condition("DisruptionTarget", group.disruption, 0))
     return conditions

@@ -6,8 +6,7 @@ from domain.amounts import quantity_of
 from domain.explaining.question import Question, ref_of
 from domain.explanation import Capacity, Explanation, Fate, Hold, OnNode
 from domain.node_facts import NodeFacts
-from domain.objects import Kept, NodeRecord
-from domain.queue import Entity
+from domain.objects import Group, Kept, NodeRecord
 from domain.resources import PODS
 from domain.state import State
 from domain.taints import Taint
@@ -59,13 +58,23 @@ def _taint(taint: Taint) -> str:
     return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
 
 
-def explain_composite(question: Question, kept: Kept) -> Explanation:
+def explain_composite(question: Question, composite: Group) -> Explanation:
     """A composite is not placed by this version: the Pods of the groups below it are held."""
-    told = explain_kept(question, "CompositePodGroup", kept)
-    waiting = _waiting_below(question.state, kept)
+    told = Explanation(
+        object=ref_of(composite.kind, composite.key, composite.uid),
+        at=question.at,
+        verdict=Fate.PRESENT,
+        note="it exists, and nothing of it is scheduled",
+        since=rfc3339_micro(composite.created_us),
+    )
+    waiting = [
+        leaf
+        for leaf in question.state.forest.leaves(composite.key)
+        if question.state.members_of(leaf.key).pending
+    ]
     if not waiting:
         return told
-    hold = waiting[0].hold
+    hold = question.state.queue.entities[question.state.forest.waits_as(waiting[0].key)].hold
     return replace(
         told,
         verdict=Fate.GATED,
@@ -73,18 +82,6 @@ def explain_composite(question: Question, kept: Kept) -> Explanation:
         note=f"{len(waiting)} of the PodGroups below it have Pods that wait",
         hold=None if hold is None else Hold(plugin=hold.plugin, text=hold.text),
     )
-
-
-def _waiting_below(state: State, composite: Kept) -> list[Entity]:
-    """What waits of the PodGroups that name `composite` as their parent, by name."""
-    namespace, _, name = composite.key.rpartition("/")
-    found = []
-    for entity_name in sorted(state.queue.entities):
-        entity = state.queue.entities[entity_name]
-        group = None if entity.is_pod else state.groups.get(entity.key)
-        if group is not None and group.parent == name and group.key.startswith(f"{namespace}/"):
-            found.append(entity)
-    return found
 
 
 def explain_kept(question: Question, kind: str, kept: Kept) -> Explanation:
