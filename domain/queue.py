@@ -99,6 +99,10 @@ class Entity(msgspec.Struct, kw_only=True, gc=False, array_like=True):
     hold: Hold | None = None
 
     @property
+    def kind(self) -> str:
+        return self.name.partition("/")[0]
+
+    @property
     def key(self) -> str:
         return self.name.partition("/")[2]
 
