@@ -280,6 +280,12 @@ class State:
             return None
         return self.queue.entities.get(self.waits_as(pod))
 
+    def entity_with(self, kind: str, key: str) -> Entity | None:
+        """The entity in which Pods below the group of `kind` and `key` wait; None if none do."""
+        waiting = (leaf for leaf in self.leaves_of(kind, key) if self.members_of(leaf).pending)
+        leaf = next(waiting, None)
+        return None if leaf is None else self.queue.entities[self.forest.waits_as(leaf)]
+
     def lane_of(self, pod: Pod, now: int) -> Lane | None:
         """The lane in which `pod` waits at `now`; None if it does not wait."""
         entity = self.entity_of(pod)

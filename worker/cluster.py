@@ -23,7 +23,7 @@ from store.snapshots import Snapshots
 from store.verify import verify as verify_chain
 from worker.batch import Batch, Outcome, Request
 from worker.clocks import Clock
-from worker.shown import Record, as_shown, record_of, records_of
+from worker.shown import Record, as_shown, record_at, record_of, records_of
 from worker.turns import Turns
 
 SNAPSHOT_EVERY = 20_000
@@ -123,18 +123,36 @@ class Cluster:
         """The manifest that the event at `position` holds. Raises CorruptLog if it holds none."""
         return _manifest_in(self.event(position))
 
-    def shown(self, kind: Kind, key: str, state: State | None = None) -> dict[str, Any] | None:
-        """The object as Kubernetes shows it, now or in `state`; None if there is none."""
+    def shown(
+        self, kind: Kind, key: str, state: State | None = None, now: int | None = None
+    ) -> dict[str, Any] | None:
+        """The object as Kubernetes shows it, now or in `state` at `now`; None if there is none.
+
+        Without `now` a past State is looked at as of its last event.
+        """
         record = record_of(self.state if state is None else state, kind.name, key)
-        return None if record is None else as_shown(record, self.manifest_at(record.manifest))
+        if record is None:
+            return None
+        return as_shown(self.seen(record, state, now), self.manifest_at(record.manifest))
+
+    def seen(self, record: Record, state: State | None = None, now: int | None = None) -> Record:
+        """A record of `state` as it is at `now`; without them as it is at present."""
+        if now is None:
+            now = self._moment() if state is None else state.at
+        return record_at(self.state if state is None else state, record, now)
 
     def shown_all(
-        self, kind: Kind, *, namespace: str | None = None, state: State | None = None
+        self,
+        kind: Kind,
+        *,
+        namespace: str | None = None,
+        state: State | None = None,
+        now: int | None = None,
     ) -> list[dict[str, Any]]:
-        """All objects of a kind as Kubernetes shows them, by namespace and name."""
+        """All objects of a kind as Kubernetes shows them, by namespace and name; `now` as for `shown`."""
         records = records_of(self.state if state is None else state, kind.name)
         wanted = [
-            record
+            self.seen(record, state, now)
             for key, record in sorted(records.items())
             if namespace is None or key.startswith(f"{namespace}/")
         ]

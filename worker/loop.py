@@ -71,7 +71,12 @@ class Worker:
 
     def next_due(self) -> int | None:
         """The earliest moment at which time alone moves something; 0: at once; None: never."""
-        moments = (self._kubelet.next_due(self.cluster.state), self.cluster.state.queue.next_due())
+        state = self.cluster.state
+        moments = (
+            self._kubelet.next_due(state),
+            state.queue.next_due(),
+            state.queue.next_to_speak(self.cluster.clock.now()),
+        )
         return min((moment for moment in moments if moment is not None), default=None)
 
     def advance(self, clock: VirtualClock, until: int) -> None:

@@ -1,7 +1,7 @@
 """Arguments that no placement exists: sound and cheap ones, each in one sentence.
 
-They are about the cluster as it is, with everything that runs staying where it is. That none is
-found proves nothing.
+They are about single Pods and PodGroups without a parent in the cluster as it is, with everything
+that runs staying where it is. That none is found proves nothing.
 """
 
 from collections import Counter
@@ -9,6 +9,7 @@ from collections import Counter
 import numpy as np
 
 from domain.amounts import quantity_of
+from domain.objects import COMPOSITE
 from domain.queue import Entity
 from domain.resources import PODS
 from domain.room import Room
@@ -19,6 +20,8 @@ from domain.state import State
 
 def infeasible(state: State, entity: Entity) -> str | None:
     """Why no choice of nodes could start `entity` now; None if that is not shown."""
+    if entity.kind == COMPOSITE:
+        return None
     waiting = Counter(state.spec(pod).shape for pod in state.pending_of(entity) if pod.deletion is None)
     needed = _needed(state, entity)
     if waiting.total() < needed:
