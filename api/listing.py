@@ -90,17 +90,17 @@ def _candidates(
     Copies, since reading their manifests takes a while, and the worker is not to wait for it.
     """
     if state is not None:
-        return _records(state, selection, after), state.position
+        return _records(cluster, state, selection, after), state.position
     with cluster.lock:
         cluster.refresh()
-        return _records(cluster.state, selection, after), cluster.state.position
+        return _records(cluster, None, selection, after), cluster.state.position
 
 
-def _records(state: State, selection: Selection, after: str) -> list[Record]:
+def _records(cluster: Cluster, state: State | None, selection: Selection, after: str) -> list[Record]:
     prefix = "" if selection.namespace is None else f"{selection.namespace}/"
     found = [
-        copy.copy(record)
-        for key, record in records_of(state, selection.kind.name).items()
+        copy.copy(cluster.seen(record, state))
+        for key, record in records_of(state or cluster.state, selection.kind.name).items()
         if key > after and key.startswith(prefix) and _may_match(selection.fields, record)
     ]
     found.sort(key=lambda record: record.key)

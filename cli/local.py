@@ -24,7 +24,7 @@ class LocalObjects:
 
     def one(self, kind: Kind, namespace: str, name: str) -> Shown:
         """The object of this name. Raises NotFound."""
-        shown = self._cluster.shown(kind, kind.key_of(namespace, name), self._state)
+        shown = self._cluster.shown(kind, kind.key_of(namespace, name), self._state, self.facts.now)
         if shown is None:
             raise not_found(kind, name)
         return shown
@@ -32,7 +32,7 @@ class LocalObjects:
     def all(self, kind: Kind, namespace: str | None) -> list[Shown]:
         """The objects of a kind, of one namespace or all, sorted by namespace and name."""
         wanted = namespace if kind.namespaced else None
-        return self._cluster.shown_all(kind, namespace=wanted, state=self._state)
+        return self._cluster.shown_all(kind, namespace=wanted, state=self._state, now=self.facts.now)
 
     def history(self, kind: Kind, namespace: str, name: str) -> Iterator[Entry]:
         """What concerns an object, in the order of the log."""

@@ -11,6 +11,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from domain.profile import DEFAULT_PROFILE, Profile
 from domain.resources import Amount
 
 
@@ -164,13 +165,23 @@ class SchedulerConfigured(Fact, frozen=True, kw_only=True):
     """The scheduler's settings from here on; amounts of time in microseconds.
 
     `retry` is `onChange` (a refused entity is tried again once something newer could change the
-    verdict) or `byClock` (again and again, as kube-scheduler 1.37 does).
+    verdict) or `byClock` (again and again, as kube-scheduler 1.37 does). `profiles` are those of
+    `scheduler_names`, in their order; names beyond its end have the default profile. `siblings` is
+    `greedy` (each group of a composite takes what it can, as kube-scheduler does) or `lean` (each
+    gets its minimum first).
     """
 
     initial_backoff_us: int = 1_000_000
     max_backoff_us: int = 10_000_000
+    profiles: tuple[Profile, ...] = ()
     retry: str = "onChange"
     scheduler_names: tuple[str, ...] = ("default-scheduler",)
+    siblings: str = "greedy"
+
+    def profile(self, scheduler: str) -> Profile:
+        """The profile of `scheduler`, the default one for a name that is not configured."""
+        configured = dict(zip(self.scheduler_names, self.profiles, strict=False))
+        return configured.get(scheduler, DEFAULT_PROFILE)
 
 
 class BindingFailed(Fact, frozen=True, kw_only=True):
@@ -397,7 +408,7 @@ PAYLOADS: dict[str, type[Fact]] = {
 }
 """Every type of event by its name on the wire."""
 
-VERSIONS: dict[str, int] = dict.fromkeys(PAYLOADS, 1)
+VERSIONS: dict[str, int] = dict.fromkeys(PAYLOADS, 1) | {"SchedulerConfigured": 2}
 """The schema version that this program writes, by type."""
 
 

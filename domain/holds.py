@@ -4,7 +4,8 @@ The whole entity is held if one of its Pods is. Source: kube-scheduler 1.37, plu
 SchedulingGates and GangScheduling; KEP-4671, KEP-6012.
 """
 
-from domain.forest import MOST_LEVELS, Chain, Flaw
+from domain.forest import Chain
+from domain.incomplete import flaw_of
 from domain.objects import POD_GROUP, Group, Pod
 from domain.queue import Entity, Hold, Lane
 from domain.state import State
@@ -48,21 +49,6 @@ def _incomplete(chain: Chain) -> Hold:
     else:
         text = flaw_of(chain)
     return Hold(Lane.INCOMPLETE, "GangScheduling", text)
-
-
-def flaw_of(chain: Chain) -> str:
-    """What is wrong with a way upward that leads to no root."""
-    match chain.flaw:
-        case Flaw.MISSING:
-            assert chain.missing is not None
-            kind, _, key = chain.missing.partition("/")
-            called = "pod group" if kind == POD_GROUP else "composite pod group"
-            return f"{called} {key} not found in workload forest"
-        case Flaw.RING:
-            names = [group.name for group in chain.groups]
-            return f"cycle detected in hierarchy: {' -> '.join([*names, str(chain.groups[-1].parent)])}"
-        case _:
-            return f"hierarchy exceeded maximum tree depth {MOST_LEVELS}: it has {len(chain.groups)} levels"
 
 
 def _hold_of_pod(state: State, pod: Pod) -> Hold | None:

@@ -15,6 +15,7 @@ from msgspec import UNSET
 from domain import events as ev
 from domain.errors import CorruptLog
 from domain.holds import hold_of
+from domain.incomplete import speaks, spoken
 from domain.manifests import (
     Metadata,
     PodStatus,
@@ -535,6 +536,7 @@ def _group_updated(state: State, updated: ev.Updated, position: int, at: int) ->
 
 
 def _put_group(state: State, group: Group, position: int, at: int) -> None:
+    _keep_what_was_said(state, group.kind, group.key, position, at)
     concerned = state.put_group(group)
     if group.kind == POD_GROUP and group.deletion is not None:
         state.released[group.key] = None
@@ -547,12 +549,23 @@ def _group_deleted(state: State, deleted: ev.Deleted, position: int, at: int) ->
     group = state.groups_of(kind).get(deleted.key)
     if group is None or group.uid != deleted.uid:
         raise CorruptLog(f"there is no {kind} {deleted.key} with uid {deleted.uid}")
+    _keep_what_was_said(state, kind, deleted.key, position, at)
     concerned = state.drop_group(kind, deleted.key)
     _rank_changed(state, group, position)
     if kind == POD_GROUP:
         state.released.pop(deleted.key, None)
     for name in concerned:
         _review_group(state, name, position, at)
+
+
+def _keep_what_was_said(state: State, kind: str, key: str, position: int, at: int) -> None:
+    """Pods below a group that have said that their tree is incomplete do not take it back."""
+    for leaf in state.leaves_of(kind, key):
+        entity = state.queue.entities.get(state.forest.waits_as(leaf))
+        if entity is not None and speaks(entity, at):
+            for name in state.members_of(leaf).pending:
+                pod = state.pods[name]
+                pod.condition, pod.revision = spoken(state, entity, pod), position
 
 
 def _rank_changed(state: State, group: Group, position: int) -> None:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from domain.crowd import Crowd
 from domain.host_ports import HostPorts
 from domain.peers import Peer
-from domain.resources import CPU, MEMORY, PODS
+from domain.profile import DEFAULT_PROFILE, Profile
+from domain.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 from domain.roster import Balance, Mask, Roster, Rows, Whole, whole_numbers
 from domain.shapes import PodShape
 
@@ -51,7 +52,8 @@ class Load(NamedTuple):
     """cpu and memory of n nodes, as scores see them.
 
     `used` are true requests, `scored` those with defaults for containers that state none. `balance`
-    is None where it does not fit int64.
+    is None where it does not fit int64. `others` are further resources that the profile scores and
+    the Pod asks for: what the nodes have, and what is in use once the Pod is there.
     """
 
     cpu: Whole
@@ -61,6 +63,7 @@ class Load(NamedTuple):
     scored_cpu: Whole
     scored_memory: Whole
     balance: Balance | None
+    others: dict[str, tuple[Whole, Whole]]
 
 
 class Watcher(Protocol):
@@ -72,17 +75,29 @@ class Watcher(Protocol):
 
 W = TypeVar("W", bound=Watcher)
 
+_LARGEST_TOGETHER = 2**40
+"""More of something than this, many times over on a node that has no such room, may not fit int64."""
+
 
 class Room:
     """Allocatable and used amounts of N nodes, in the order of their names.
 
     `allocatable` is (R, N) in the order of `roster.resources`; `used` is (R + 2, N): the same, then
     cpu and memory with the defaults of scoring. A row is an index into `roster.names`. `crowd` are the
-    Pods that were there when the cycle began; `watching` is told who has come or gone since.
+    Pods that were there when the cycle began; `watching` is told who has come or gone since. `profile` is
+    what says which of the filters and scores count for the Pods that are tried here.
     """
 
-    def __init__(self, roster: Roster, used: Whole, ports: HostPorts, crowd: Crowd) -> None:
+    def __init__(
+        self,
+        roster: Roster,
+        used: Whole,
+        ports: HostPorts,
+        crowd: Crowd,
+        profile: Profile = DEFAULT_PROFILE,
+    ) -> None:
         self.roster = roster
+        self.profile = profile
         self.allocatable = roster.allocatable
         self.used = used
         self.ports = ports
@@ -112,7 +127,7 @@ class Room:
         `domain` is a number in `roster.domains(key)`. What is assumed there is not assumed here.
         """
         rows = self.roster.domains(key).rows_of(domain)
-        inner = Room(self.roster.part(key, domain), self.used[:, rows], self.ports, self.crowd)
+        inner = Room(self.roster.part(key, domain), self.used[:, rows], self.ports, self.crowd, self.profile)
         self._lent = inner._lent = True
         if self._reserved is not None:
             inner._reserved = self._reserved[:, rows]
@@ -124,7 +139,7 @@ class Room:
     def filled(self, counts: NDArray[np.int64], shape: PodShape) -> "Room":
         """The same room with so many Pods of `shape`, that no rule sees, on each node."""
         taken = self.ask(shape).taken[:, np.newaxis]
-        filled = Room(self.roster, self.used + taken * counts.astype(self.used.dtype), self.ports, self.crowd)
+        filled = Room(self.roster, self.used + taken * counts.astype(self.used.dtype), self.ports, self.crowd, self.profile)
         self._lent = filled._lent = True
         filled._reserved = self._reserved
         return filled
@@ -132,7 +147,7 @@ class Room:
     def ask(self, shape: PodShape) -> Ask:
         """What one Pod of `shape` takes."""
         ask = self.roster.remembered(ask_of, shape)
-        if ask.taken.dtype == np.object_:
+        if ask.taken.dtype == np.object_ or (self._overfills and np.any(ask.taken > _LARGEST_TOGETHER)):
             self._widen()
         return ask
 
@@ -146,12 +161,17 @@ class Room:
         return self.roster.mask(self.ports.conflicts(shape.host_ports))
 
     def capacity(self, shape: PodShape, rows: Rows | slice, limit: int) -> NDArray[np.int64]:
-        """How many more Pods of `shape` each of `rows` has room for, at most `limit`."""
+        """How many more Pods of `shape` each of `rows` has room for, at most `limit`.
+
+        Resources and host ports are looked at by the filters that are on.
+        """
         ask = self.ask(shape)
-        fits = np.minimum(self.free(self.roster.column[PODS], rows), 0 if ask.unknown else limit)
-        for column, amount in ask.columns:
-            fits = np.minimum(fits, self.free(column, rows) // amount)
-        if shape.host_ports:
+        fits: Whole = np.full(self.used[0][rows].shape, limit, dtype=np.int64)
+        if not self._overfills:
+            fits = np.minimum(self.free(self.roster.column[PODS], rows), 0 if ask.unknown else limit)
+            for column, amount in ask.columns:
+                fits = np.minimum(fits, self.free(column, rows) // amount)
+        if shape.host_ports and self.profile.filters_by("NodePorts"):
             fits = np.minimum(fits, np.where(self.taken_ports(shape)[rows], 0, 1))
         return np.maximum(fits, 0).astype(np.int64)
 
@@ -165,6 +185,10 @@ class Room:
             used = [column + placed * amount for column, amount in zip(used, asked, strict=True)]
         balance = None if self._wide else self.roster.balance
         used_cpu, used_memory, scored_cpu, scored_memory = used
+        others = {
+            resource: (self.allocatable[column][rows], self._in_use(column, ask, rows, placed))
+            for resource, column in self._other_columns(ask)
+        }
         return Load(
             cpu=self.allocatable[cpu][rows],
             memory=self.allocatable[memory][rows],
@@ -173,6 +197,7 @@ class Room:
             scored_cpu=scored_cpu,
             scored_memory=scored_memory,
             balance=balance and Balance(balance.product[rows], balance.factor[rows]),
+            others=others,
         )
 
     def assume(self, row: int, shape: PodShape) -> None:
@@ -211,7 +236,7 @@ class Room:
     def forget_all(self, counts: Mapping[int, int], shape: PodShape) -> None:
         """Take so many Pods of `shape` off the node in each row. Of those of the crowd, `shape` must have
         the peer that they have there, if any rule is in play."""
-        taken = self.ask(shape).taken
+        taken = self._taken(shape)
         self.used[:, list(counts)] -= taken[:, np.newaxis] * np.array(list(counts.values()))
         if shape.host_ports:
             ports = self._own_ports()
@@ -237,18 +262,46 @@ class Room:
         return self.ports
 
     def _add(self, rows: Sequence[int], shape: PodShape, times: int, told: Watcher | None = None) -> None:
-        taken = self.ask(shape).taken
+        taken = self._taken(shape)
         counts: Mapping[int, int] = {rows[0]: 1} if len(rows) == 1 else Counter(rows)
         for row, count in counts.items():
             self.used[:, row] += taken * (count * times)
             if shape.peer is not None:
                 self._note(shape.peer, row, count * times, told)
 
+    def _taken(self, shape: PodShape) -> Whole:
+        """What one Pod of `shape` adds to `used`, fit to be multiplied."""
+        taken = self.ask(shape).taken
+        return taken.astype(np.object_, copy=False) if self._wide else taken
+
     def _note(self, peer: Peer, row: int, times: int, told: Watcher | None = None) -> None:
         self._assumed[peer, row] = self._assumed.get((peer, row), 0) + times
         for watcher in self._watchers.values():
             if watcher is not told:
                 watcher.note(peer, row, times)
+
+    def _other_columns(self, ask: Ask) -> list[tuple[str, int]]:
+        """Resources beside cpu and memory that are scored for a Pod, with their columns.
+
+        Extended ones are where it asks for them. Source: kube-scheduler 1.37, NodeResourcesFit.
+        """
+        column = self.roster.column
+        return [
+            (name, column[name])
+            for name in self.profile.other_resources
+            if name in column and (name == EPHEMERAL_STORAGE or ask.taken[column[name]])
+        ]
+
+    def _in_use(self, column: int, ask: Ask, rows: Rows | slice, placed: NDArray[np.int64] | int) -> Whole:
+        """What is in use of a resource on `rows` with `placed` Pods and one more."""
+        more = placed.astype(self.used.dtype) + 1 if isinstance(placed, np.ndarray) else 1 + placed
+        used: Whole = self.used[column][rows] + more * ask.taken[column]
+        return used
+
+    @property
+    def _overfills(self) -> bool:
+        """Whether Pods may be put where there is no room for them."""
+        return not self.profile.filters_by("NodeResourcesFit")
 
     @property
     def _wide(self) -> bool:

@@ -139,13 +139,17 @@ class Roster:
             part = self._parts[key, domain] = Roster(facts, self.resources)
         return part
 
-    def remembered(self, what: Callable[["Roster", PodShape], T], shape: PodShape) -> T:
-        """`what(self, shape)`, worked out once for as long as it is among the last few hundred."""
-        found: T | None = self._remembered.get((what, shape))
+    def remembered(self, what: Callable[..., T], shape: PodShape, *more: Hashable) -> T:
+        """`what(self, shape, *more)`, worked out once for as long as it is among the last few hundred.
+
+        `more` is all that the answer depends on beside the nodes and the shape.
+        """
+        key = (what, shape, *more)
+        found: T | None = self._remembered.get(key)
         if found is None:
             if len(self._remembered) >= _REMEMBERED:
                 del self._remembered[next(iter(self._remembered))]
-            found = self._remembered[what, shape] = what(self, shape)
+            found = self._remembered[key] = what(self, shape, *more)
         return found
 
     def mask(self, names: Iterable[str]) -> Mask:

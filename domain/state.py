@@ -4,7 +4,7 @@ A State is mutable and belongs to whoever folds it; `copy` gives an independent 
 is true that the log does not say: it can be thrown away and folded again.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -29,6 +29,7 @@ from domain.objects import (
     Waiting,
 )
 from domain.peers import Peer
+from domain.profile import DEFAULT_PROFILE, Profile
 from domain.queue import Entity, Lane, Queue
 
 FORMAT = 4
@@ -79,6 +80,11 @@ class State:
         if self.spec(pod).scheduler in self.config.scheduler_names:
             return Standing.PENDING
         return Standing.FOREIGN
+
+    def profile_for(self, pods: Iterable[Pod]) -> Profile:
+        """The profile by which `pods` are scheduled, who all have one scheduler."""
+        first = next(iter(pods), None)
+        return DEFAULT_PROFILE if first is None else self.config.profile(self.spec(first).scheduler)
 
     def spec(self, pod: Pod) -> PodSpec:
         """What the spec of `pod` means for the scheduler."""
@@ -273,6 +279,12 @@ class State:
         if self.standing(pod) is not Standing.PENDING:
             return None
         return self.queue.entities.get(self.waits_as(pod))
+
+    def entity_with(self, kind: str, key: str) -> Entity | None:
+        """The entity in which Pods below the group of `kind` and `key` wait; None if none do."""
+        waiting = (leaf for leaf in self.leaves_of(kind, key) if self.members_of(leaf).pending)
+        leaf = next(waiting, None)
+        return None if leaf is None else self.queue.entities[self.forest.waits_as(leaf)]
 
     def lane_of(self, pod: Pod, now: int) -> Lane | None:
         """The lane in which `pod` waits at `now`; None if it does not wait."""

@@ -8,8 +8,10 @@ import msgspec
 
 from domain import events as ev
 from domain.admission import admit
+from domain.admission.configuration import read_configuration
 from domain.admission.deletion import Removal, delete, ended, release
 from domain.admission.kinds import Kind, kind_named
+from domain.configuration import CONFIGURATION, configuration_of
 from domain.envelope import canonical
 from domain.manifests import read_priority_class
 from domain.objects import Group, PriorityClassFacts
@@ -155,6 +157,20 @@ class Batch:
     def apply(self, manifest: dict[str, Any], *, namespace: str | None) -> Outcome:
         """Create an object or update it by its whole manifest."""
         return self._take(admit.apply(self, manifest, namespace=namespace, now=self.now, uid=self._new_uid()))
+
+    def configure(self, document: Mapping[str, Any]) -> Outcome:
+        """Configure the scheduler by a whole KubeSchedulerConfiguration. Raises Invalid, BadRequest."""
+        read = read_configuration(document)
+        changed = read.config != self._state.config
+        if changed:
+            self.payloads.append(read.config)
+        return Outcome(
+            CONFIGURATION,
+            "",
+            "configured" if changed else "unchanged",
+            configuration_of(read.config),
+            read.notes,
+        )
 
     def delete(self, kind: Kind, key: str, *, grace: int | None = None) -> Outcome:
         """Delete an object as a user does: protection and grace hold."""

@@ -110,4 +110,6 @@ class Requests:
         if outcome.change == "terminating":
             return Answer(outcome, self._cluster.shown(outcome.kind, outcome.key))
         record = record_of(self._cluster.state, outcome.kind.name, outcome.key)
-        return Answer(outcome, None if record is None else as_shown(record, outcome.object))
+        return Answer(
+            outcome, None if record is None else as_shown(self._cluster.seen(record), outcome.object)
+        )

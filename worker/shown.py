@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from domain.events import Deletion
+from domain.incomplete import as_of
 from domain.objects import Condition, Group, Kept, NodeRecord, Pod
 from domain.state import State
 from domain.times import rfc3339
@@ -35,6 +36,11 @@ def records_of(state: State, kind: str) -> Mapping[str, Record]:
             return state.node_records
         case _:
             return state.kept.get(kind, {})
+
+
+def record_at(state: State, record: Record, now: int) -> Record:
+    """`record` as it is at `now`, with what time alone has changed of it."""
+    return as_of(state, record, now) if isinstance(record, Pod) else record
 
 
 def as_stored(record: Record, manifest: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,8 +3,9 @@
 from msgspec.structs import replace
 
 from domain.amounts import quantity_of
-from domain.explaining.question import Question, ref_of
-from domain.explanation import Capacity, Explanation, Fate, Hold, OnNode
+from domain.explaining.outlook import where_it_waits
+from domain.explaining.question import Question, in_queue, quorum_part, ref_of
+from domain.explanation import Capacity, Explanation, Fate, OnNode
 from domain.node_facts import NodeFacts
 from domain.objects import Group, Kept, NodeRecord
 from domain.resources import PODS
@@ -59,28 +60,25 @@ def _taint(taint: Taint) -> str:
 
 
 def explain_composite(question: Question, composite: Group) -> Explanation:
-    """A composite is not placed by this version: the Pods of the groups below it are held."""
+    """What the groups below a composite have and wait for."""
+    state = question.state
+    quorum = quorum_part(question, composite)
     told = Explanation(
         object=ref_of(composite.kind, composite.key, composite.uid),
         at=question.at,
         verdict=Fate.PRESENT,
-        note="it exists, and nothing of it is scheduled",
+        quorum=quorum,
+        note=f"{quorum.scheduled} of the {quorum.created} groups right below it run, none waits",
         since=rfc3339_micro(composite.created_us),
     )
-    waiting = [
-        leaf
-        for leaf in question.state.forest.leaves(composite.key)
-        if question.state.members_of(leaf.key).pending
-    ]
-    if not waiting:
+    entity = state.entity_with(composite.kind, composite.key)
+    if entity is None:
         return told
-    hold = question.state.queue.entities[question.state.forest.waits_as(waiting[0].key)].hold
     return replace(
-        told,
-        verdict=Fate.GATED,
-        summary="" if hold is None else hold.text,
-        note=f"{len(waiting)} of the PodGroups below it have Pods that wait",
-        hold=None if hold is None else Hold(plugin=hold.plugin, text=hold.text),
+        in_queue(question, told, entity),
+        verdict=Fate.PENDING if entity.hold is None else Fate.GATED,
+        summary="" if entity.hold is None else entity.hold.text,
+        note=where_it_waits(state, entity, question.now),
     )
 
 

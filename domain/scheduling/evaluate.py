@@ -50,8 +50,9 @@ class Evaluation:
 
 def feasible(room: Room, shape: PodShape) -> Mask:
     """The nodes that can have one more Pod of `shape`: those of `evaluate`, without the reasons."""
-    mask = with_room(room, shape) & eligibility(room.roster, shape).allowed
-    if shape.host_ports:
+    mask = eligibility(room, shape).allowed
+    mask = mask & with_room(room, shape) if room.profile.filters_by("NodeResourcesFit") else mask.copy()
+    if shape.host_ports and room.profile.filters_by("NodePorts"):
         mask &= ~room.taken_ports(shape)
     if (around := company(room, shape)) is not None:
         mask &= welcome(around, room)
@@ -82,7 +83,7 @@ def welcome_at(around: Company, room: Room, row: int) -> bool:
 
 def fits(room: Room, shape: PodShape, row: int) -> bool:
     """Whether the node in `row` can have one more Pod of `shape`."""
-    if not eligibility(room.roster, shape).allowed[row]:
+    if not eligibility(room, shape).allowed[row]:
         return False
     if not room.capacity(shape, np.array([row]), limit=1)[0]:
         return False
@@ -91,18 +92,22 @@ def fits(room: Room, shape: PodShape, row: int) -> bool:
 
 
 def evaluate(room: Room, shape: PodShape) -> Evaluation:
-    """Run the filters of the default profile for one more Pod of `shape`.
+    """Run the filters of the room's profile for one more Pod of `shape`.
 
     Source: kube-scheduler 1.37, RunFilterPlugins: on each node the first that refuses ends it.
     """
-    eligible = eligibility(room.roster, shape)
+    eligible = eligibility(room, shape)
     if eligible.prefilter is not None:
         nothing = np.zeros(len(room), dtype=np.bool_)
         return Evaluation(eligible.prefilter, (), feasible=nothing, unresolvable=~nothing)
     left = np.ones(len(room), dtype=np.bool_)
     unresolvable = ~left
     verdicts = []
-    checks = [*eligible.verdicts, node_ports(room, shape), node_resources_fit(room, shape)]
+    checks = [*eligible.verdicts]
+    if room.profile.filters_by("NodePorts"):
+        checks.append(node_ports(room, shape))
+    if room.profile.filters_by("NodeResourcesFit"):
+        checks.append(node_resources_fit(room, shape))
     if (around := company(room, shape)) is not None:
         checks += _company_verdicts(around, room)
     for verdict in checks:

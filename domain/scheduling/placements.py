@@ -60,13 +60,14 @@ def most_nominated(roster: Roster, key: str, pods: Iterable[Pod], numbers: Seque
     return best if best is not None and votes[domains.names[best]] else None
 
 
-def best_placement(placed: Sequence[int], allocatable: Whole, used: Whole) -> int:
+def best_placement(placed: Sequence[int], allocatable: Whole, used: Whole, weight: int = 1) -> int:
     """Which placement is the best, of equals the first: more Pods placed, and fuller.
 
-    `placed` has the number of Pods by placement; the others are as for `percent_used`.
+    `placed` has the number of Pods by placement; `allocatable` and `used` are as for `percent_used`,
+    of which a point counts `weight`.
     """
     counts = np.array(placed, dtype=np.int64)
-    totals = counts * 100 // max(int(counts.max()), 1) + percent_used(allocatable, used)
+    totals = counts * 100 // max(int(counts.max()), 1) + percent_used(allocatable, used) * weight
     return int(np.argmax(totals))
 
 

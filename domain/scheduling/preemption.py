@@ -48,7 +48,7 @@ class Answer:
 def room_for(state: State, priority: int, own: Sequence[Pod]) -> Room:
     """What is free for Pods of `priority`: others of equal or higher rank keep what they are
     nominated to; `own` are the Pods that are about to be tried."""
-    room = state.nodes.for_cycle()
+    room = state.nodes.for_cycle(state.profile_for(own))
     if state.nominated:
         rules = rules_in_play(state, own)
         mine = {pod.key for pod in own}

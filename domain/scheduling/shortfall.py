@@ -105,7 +105,7 @@ def _free(room: Room, shape: PodShape, resource: str) -> Whole:
     column = room.roster.column.get(resource)
     if column is None:
         return np.zeros(len(room), dtype=np.int64)
-    free: Whole = np.where(eligibility(room.roster, shape).allowed, np.maximum(room.free(column), 0), 0)
+    free: Whole = np.where(eligibility(room, shape).allowed, np.maximum(room.free(column), 0), 0)
     return free
 
 

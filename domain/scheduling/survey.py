@@ -54,7 +54,7 @@ def survey(branch: Branch, room: Room, key: str) -> Survey:
     assert shape is not None
     domains = room.roster.domains(key)
     limit = sum(1 for _ in branch.all_members())
-    allowed = eligibility(room.roster, shape).allowed
+    allowed = eligibility(room, shape).allowed
     capacity = np.where(allowed, room.capacity(shape, slice(None), limit), 0)
     known: dict[int, Tally] = {}
     tallies = []

@@ -251,7 +251,8 @@ def _choose_by_trial(branch: Branch, room: Room, numbers: Sequence[int], shown: 
     good = [trial for trial in trials.values() if trial.outcome.succeeded]
     if good:
         allocatable, used = use_of_rooms(trial.room for trial in good)
-        best = best_placement([len(trial.outcome.placed) for trial in good], allocatable, used)
+        placed = [len(trial.outcome.placed) for trial in good]
+        best = best_placement(placed, allocatable, used, room.profile.weights.node_resources_fit)
         return _adopt(good[best], room)
     return _refuse(
         trials[shown],
@@ -278,7 +279,8 @@ def _choose_by_survey(branch: Branch, room: Room, numbers: Sequence[int], shown:
         allocatable, used = use_of_domains(room, found.domains)
         used = use_with(found, room, used)
         placed = [found.tallies[number].placed for number in good]
-        best = best_placement(placed, allocatable[:, good], used[:, good])
+        weight = room.profile.weights.node_resources_fit
+        best = best_placement(placed, allocatable[:, good], used[:, good], weight)
         return _adopt(_try_domain(branch, room, good[best]), room)
     return _refuse(_try_domain(branch, room, shown), shortfalls(branch, room, found, numbers))
 

@@ -4,7 +4,7 @@ After every step: the decisions are the model's; nothing is over-committed; the 
 nothing, and from any snapshot, to the running State; its batches are whole and its chain holds.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any
 
@@ -18,7 +18,9 @@ from build import START, Manifest, key_of
 from domain import events as ev
 from domain.admission.kinds import kind_named
 from domain.envelope import decode_line
+from domain.errors import PositionConflict
 from domain.reducer import fold
+from domain.scheduling.cycle import Decision, decide
 from domain.state import FORMAT, State, encode_state
 from domain.times import SECOND
 from domain.upcast import CURRENT
@@ -28,7 +30,7 @@ from store.verify import verify
 from strategies import Action, actions, node_manifests, perform, priority_class
 from worker.clocks import VirtualClock
 from worker.cluster import Cluster
-from worker.loop import Worker
+from worker.loop import Limits, Worker
 
 _streams = count(1)
 
@@ -95,18 +97,42 @@ class Machine(RuleBasedStateMachine):
     @rule(action=actions())
     def another_process_acts(self, action: Action) -> None:
         """The cluster of this process hears of it when it next looks."""
+        self.another_process_acts_unheard(action)
+        self.cluster.refresh()
+
+    def another_process_acts_unheard(self, action: Action) -> None:
         mine, self.cluster = (
             self.cluster,
             Cluster.open(self.store, self.stream, clock=self.clock, new_uid=self.cluster._new_uid),
         )
         perform(action, self)
         self.cluster = mine
-        self.cluster.refresh()
 
-    @rule(steps=st.integers(1, 8))
-    def work(self, steps: int) -> None:
+    @rule(steps=st.integers(1, 8), most=st.sampled_from([1, 2, 3, 64]))
+    def work(self, steps: int, most: int) -> None:
+        self.worker.limits = Limits(decisions=most)
         for _ in range(steps):
             self.worker.step()
+
+    @rule(number=st.integers(1, 3), action=actions())
+    def another_process_acts_in_a_run(self, number: int, action: Action) -> None:
+        """While decision `number` is made; then none of the run is in the log."""
+
+        def run() -> Iterator[Decision]:
+            for made in count(1):
+                decision = decide(self.state, self.clock.now())
+                if decision is None:
+                    return
+                if made == number:
+                    self.another_process_acts_unheard(action)
+                yield decision
+
+        head = self.cluster.log.head()
+        try:
+            self.cluster.commit_run(run())
+        except PositionConflict:
+            assert self.state.position == head.position
+            self.cluster.refresh()
 
     @rule(milliseconds=st.sampled_from([1, 400, 1000, 2500]))
     def let_time_pass(self, milliseconds: int) -> None:
