@@ -132,7 +132,10 @@ def taint_text(taint: Mapping[str, Any]) -> str:
 
 
 def _group_column(header: str, field: str) -> Column:
-    return Column(header, lambda shown, facts: str(getattr(facts.group(key_of(shown)), field)))
+    def cell(shown: Shown, facts: Facts) -> str:
+        return str(getattr(facts.group(shown["kind"], key_of(shown)), field))
+
+    return Column(header, cell)
 
 
 _NAME = Column("NAME", _of_metadata("name"))
@@ -168,6 +171,11 @@ _COLUMNS: Mapping[str, Sequence[Column]] = {
         _NAME,
         _POLICY,
         _MIN,
+        _group_column("CHILDREN", "created"),
+        _group_column("READY", "ready"),
+        _group_column("STARTED", "bound"),
+        _group_column("STATUS", "status"),
+        _group_column("LANE", "lane"),
         _AGE,
         Column("PRIORITY", _of_spec("priority"), True),
         _PARENT,

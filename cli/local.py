@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
-from cli.objects import GroupFacts, Shown
-from domain.admission.kinds import POD_GROUP, Kind, not_found
+from cli.objects import GroupFacts, Shown, facts_of
+from domain.admission.kinds import Kind, not_found
 from domain.explain import explain
-from domain.queue import Entity
 from domain.state import State
 from worker.cluster import Cluster
 from worker.history import Entry, history
@@ -45,26 +44,14 @@ class StateFacts:
     def __init__(self, state: State, now: int) -> None:
         self.now = now
         self._state = state
-        self._groups: dict[str, GroupFacts] = {}
+        self._groups: dict[tuple[str, str], GroupFacts] = {}
 
-    def group(self, key: str) -> GroupFacts:
-        """How the PodGroup `namespace/name` stands."""
-        if key not in self._groups:
-            self._groups[key] = self._look_at(key)
-        return self._groups[key]
+    def group(self, kind: str, key: str) -> GroupFacts:
+        """How the group `namespace/name` of a kind stands."""
+        if (kind, key) not in self._groups:
+            self._groups[kind, key] = facts_of(explain(self._state, kind, key, now=self.now))
+        return self._groups[kind, key]
 
     def used(self, node: str) -> Mapping[str, int]:
         """What the Pods on a node request, by resource in base units, with `pods`."""
         return self._state.nodes.used(node)
-
-    def _look_at(self, key: str) -> GroupFacts:
-        members = self._state.members_of(key)
-        return GroupFacts(
-            created=members.created,
-            bound=len(members.bound),
-            status=str(explain(self._state, POD_GROUP.name, key, now=self.now).verdict),
-            lane=self._lane(self._state.queue.entities.get(f"PodGroup/{key}")),
-        )
-
-    def _lane(self, entity: Entity | None) -> str:
-        return "" if entity is None else str(self._state.queue.lane(entity, self.now))

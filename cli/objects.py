@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from domain.admission.kinds import Kind
 
 if TYPE_CHECKING:
+    from domain.explanation import Explanation
     from worker.history import Entry
 
 Shown = dict[str, Any]
@@ -15,12 +16,16 @@ Shown = dict[str, Any]
 
 @dataclass(frozen=True)
 class GroupFacts:
-    """How a PodGroup stands: Pods that count toward minCount, those on nodes, verdict and lane."""
+    """How a group stands: what counts toward its minimum, what of that is placed, verdict and lane.
+
+    That are Pods, or of a composite the groups right below it, of which `ready` have their quorum.
+    """
 
     created: int
     bound: int
     status: str
     lane: str
+    ready: int = 0
 
 
 class Facts(Protocol):
@@ -28,8 +33,8 @@ class Facts(Protocol):
 
     now: int
 
-    def group(self, key: str) -> GroupFacts:
-        """How the PodGroup `namespace/name` stands."""
+    def group(self, kind: str, key: str) -> GroupFacts:
+        """How the group `namespace/name` of a kind stands."""
         ...
 
     def used(self, node: str) -> Mapping[str, int]:
@@ -83,3 +88,15 @@ def key_of(shown: Mapping[str, Any]) -> str:
     """`namespace/name`, or `name` where there is no namespace."""
     metadata = shown["metadata"]
     return f"{metadata['namespace']}/{metadata['name']}" if metadata.get("namespace") else metadata["name"]
+
+
+def facts_of(told: "Explanation") -> GroupFacts:
+    """How the group stands that `told` explains."""
+    quorum = told.quorum
+    return GroupFacts(
+        created=0 if quorum is None else quorum.created,
+        bound=0 if quorum is None else quorum.scheduled,
+        status=str(told.verdict),
+        lane=told.lane or "",
+        ready=0 if quorum is None or quorum.ready is None else quorum.ready,
+    )

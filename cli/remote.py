@@ -8,16 +8,16 @@ import msgspec
 
 from cli.client import Client, path_of
 from cli.errors import FromServer
-from cli.objects import Change, GroupFacts, Shown, key_of
+from cli.objects import Change, GroupFacts, Shown, facts_of, key_of
 from cli.settings import DEFAULT_NAMESPACE
-from domain.admission.kinds import NODE, POD_GROUP, Kind, kind_of
+from domain.admission.kinds import NODE, Kind, kind_named, kind_of
 from domain.quantities import milli, whole
 from domain.resources import CPU
 from domain.times import parse_rfc3339
 from worker.clocks import SystemClock
 from worker.history import Entry
 
-_DECIDED = ("PodScheduled", "PodGroupInitiallyScheduled")
+_DECIDED = ("PodScheduled", "PodGroupInitiallyScheduled", "CompositePodGroupInitiallyScheduled")
 """Conditions that say what ganger decided."""
 
 
@@ -109,21 +109,16 @@ class RemoteFacts:
         self.now = SystemClock().now() if line is None else parse_rfc3339(line.time)
         self._client = client
         self._at = at
-        self._groups: dict[str, GroupFacts] = {}
+        self._groups: dict[tuple[str, str], GroupFacts] = {}
         self._nodes: dict[str, Mapping[str, int]] = {}
 
-    def group(self, key: str) -> GroupFacts:
-        """How the PodGroup `namespace/name` stands."""
-        if key not in self._groups:
+    def group(self, kind: str, key: str) -> GroupFacts:
+        """How the group `namespace/name` of a kind stands."""
+        if (kind, key) not in self._groups:
             namespace, _, name = key.partition("/")
-            told = self._client.why(POD_GROUP, namespace, name, at=self._at)
-            self._groups[key] = GroupFacts(
-                created=told.quorum.created if told.quorum else 0,
-                bound=told.quorum.scheduled if told.quorum else 0,
-                status=str(told.verdict),
-                lane=told.lane or "",
-            )
-        return self._groups[key]
+            told = self._client.why(kind_named(kind), namespace, name, at=self._at)
+            self._groups[kind, key] = facts_of(told)
+        return self._groups[kind, key]
 
     def used(self, node: str) -> Mapping[str, int]:
         """What the Pods on a node request, by resource in base units, with `pods`."""

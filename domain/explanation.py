@@ -69,7 +69,8 @@ class Quorum(Part, frozen=True, kw_only=True):
 
     `created` counts those that exist and have not ended, `scheduled` those on nodes. `placeable` is
     for how many of the others the last attempt found a place, None if it was not refused. `missing`
-    names what a gated group waits for.
+    names what a gated group waits for. The members of a composite are the groups right below it, of
+    which `ready` have their own quorum.
     """
 
     policy: str
@@ -78,6 +79,7 @@ class Quorum(Part, frozen=True, kw_only=True):
     scheduled: int
     placeable: int | None
     missing: tuple[str, ...]
+    ready: int | None = None
 
 
 class Attempt(Part, frozen=True, kw_only=True):

@@ -72,12 +72,17 @@ def _pod_facts(pod: Shown, facts: Facts) -> list[Fact]:
 
 def _group_facts(group: Shown, facts: Facts) -> list[Fact]:
     spec = group["spec"]
-    standing = facts.group(key_of(group))
+    standing = facts.group(group["kind"], key_of(group))
     policy, least = policy_of(group)
+    if group["kind"] == "PodGroup":
+        least_of, members = "Min Count", f"{standing.created} created, {standing.bound} bound"
+    else:
+        least_of = "Min Group Count"
+        members = f"{standing.created} groups, {standing.ready} ready, {standing.bound} started"
     told = [
         ("Policy", policy),
-        ("Min Count", least),
-        ("Members", f"{standing.created} created, {standing.bound} bound"),
+        (least_of, least),
+        ("Members", members),
         ("Status", standing.status),
         ("Lane", standing.lane),
         ("Priority", str(spec.get("priority", 0))),
@@ -98,6 +103,7 @@ def _no_facts(shown: Shown, facts: Facts) -> list[Fact]:
 _FACTS: Mapping[str, Callable[[Shown, Facts], list[Fact]]] = {
     "Pod": _pod_facts,
     "PodGroup": _group_facts,
+    "CompositePodGroup": _group_facts,
     "Node": _node_facts,
 }
 

@@ -70,7 +70,10 @@ def _standing(page: Page, told: Explanation, *, past: bool) -> None:
 
 
 def _quorum(quorum: Quorum) -> str:
-    needed = f"gang, minCount {quorum.min_count}" if quorum.policy == "gang" else "basic, 1 is enough"
+    counted = "minCount" if quorum.ready is None else "minGroupCount"
+    needed = f"gang, {counted} {quorum.min_count}" if quorum.policy == "gang" else "basic, 1 is enough"
+    if quorum.ready is not None:
+        return f"{needed}: {quorum.created} groups, {quorum.ready} ready, {quorum.scheduled} started"
     told = f"{needed}: {quorum.created} created, {quorum.scheduled} on nodes"
     if quorum.placeable is None:
         return told

@@ -8,7 +8,7 @@ from domain.explaining.findings import Recorded, attempt_part, finding_of, preem
 from domain.explaining.outlook import line_of, missing, missing_below, next_try_us, whose_end, woken_by
 from domain.explaining.proof import infeasible
 from domain.explanation import Explanation, Hold, Moment, ObjectRef, Quorum
-from domain.forest import Tree
+from domain.forest import Flaw, Tree
 from domain.objects import POD_GROUP, Group
 from domain.queue import Entity
 from domain.state import State
@@ -63,6 +63,7 @@ def quorum_part(question: Question, group: Group) -> Quorum:
         scheduled=scheduled,
         placeable=placeable,
         missing=lacking,
+        ready=None if group.kind == POD_GROUP else _ready_below(state, group),
     )
 
 
@@ -73,6 +74,12 @@ def _counts(state: State, group: Group) -> tuple[int, int]:
         return members.created, len(members.bound)
     children = state.forest.tree(group).children
     return len(children), sum(_is_started(state, child) for child in children)
+
+
+def _ready_below(state: State, composite: Group) -> int:
+    """How many groups right below a composite have their quorum: none in a ring, which can have none."""
+    in_ring = state.forest.chain(composite.kind, composite.key).flaw is Flaw.RING
+    return 0 if in_ring else state.forest.ready_below(composite.key)
 
 
 def _is_started(state: State, tree: Tree) -> bool:
