@@ -6,6 +6,7 @@ Source: kube-scheduler 1.37, framework/preemption; KEP-5710.
 import enum
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from domain.budgets import Budget, allowance
@@ -14,6 +15,9 @@ from domain.state import State
 
 Allowances: TypeAlias = Sequence[tuple[Budget, int]]
 """Budgets, each with how many more disruptions it allows."""
+
+
+_node = attrgetter("node")
 
 
 class UnitKind(enum.IntEnum):
@@ -39,11 +43,11 @@ class Unit(NamedTuple):
     @property
     def started_us(self) -> float:
         """When the first of its Pods started; infinite if none has."""
-        return min(_started(pod) for pod in self.pods)
+        return min(map(_started, self.pods))
 
     def is_on(self, nodes: AbstractSet[str]) -> bool:
         """Whether one of its Pods is on one of `nodes`."""
-        return any(pod.node in nodes for pod in self.pods)
+        return not nodes.isdisjoint(map(_node, self.pods))
 
     def importance(self) -> tuple[int, int, int, float, str]:
         """The smaller key is more important."""
@@ -101,13 +105,14 @@ def _charged(budgets: Sequence[Budget], pod: Pod) -> Iterator[Budget]:
 
 
 def _units(state: State, below: int) -> Iterator[Unit]:
-    specs = state.specs.all
+    priorities = [spec.priority for spec in state.specs.all]
+    nodes = state.node_records
     for pod in state.pods.values():
-        if pod.node not in state.node_records or pod.phase in TERMINAL_PHASES:
+        if pod.node not in nodes or pod.phase in TERMINAL_PHASES:
             continue
         group = None if pod.group is None else state.groups.get(pod.group)
         if group is None:
-            priority = specs[pod.spec].priority
+            priority = priorities[pod.spec]
             if priority < below:
                 yield Unit(UnitKind.POD, priority, (pod,))
         elif group.priority < below and not group.disrupted_whole:
@@ -117,7 +122,7 @@ def _units(state: State, below: int) -> Iterator[Unit]:
         if whole and (bound := state.members_of(group.key).bound):
             pods = sorted((state.pods[key] for key in bound), key=lambda pod: pod.arrival)
             unit = Unit(UnitKind.GROUP, group.priority, tuple(pods))
-            if unit.is_on(state.node_records.keys()):
+            if unit.is_on(nodes.keys()):
                 yield unit
 
 

@@ -1,6 +1,7 @@
 """Rules about other pods: filters, scores and placement are those of the plain reference."""
 
 from dataclasses import replace
+from itertools import compress
 
 import numpy as np
 from hypothesis import assume, given, settings
@@ -91,16 +92,15 @@ def test_who_is_taken_out_of_the_crowd_leaves_no_trace(
     cluster: Cluster, pods: list[Manifest], data: st.DataObject
 ) -> None:
     """Whether rules were looked at before it happened or are looked at afterwards only."""
-    gone = (
-        data.draw(st.lists(st.sampled_from(range(len(cluster.bound))), unique=True)) if cluster.bound else []
-    )
+    size = len(cluster.bound)
+    leaves = data.draw(st.lists(st.booleans(), min_size=size, max_size=size))
     room = cluster.table().for_cycle()
     for each in pods[::2]:
         evaluate(room, dressed(each))
-    for name, taken in (cluster.bound[index] for index in gone):
+    for name, taken in compress(cluster.bound, leaves):
         if name in room.roster.row:
             room.forget_all({room.roster.row[name]: 1}, dressed(taken))
-    cluster.bound = [one for index, one in enumerate(cluster.bound) if index not in gone]
+    cluster.bound = [one for one, left in zip(cluster.bound, leaves, strict=True) if not left]
     for each in pods:
         assert same_findings(room, cluster.table().for_cycle(), dressed(each))
 
