@@ -139,7 +139,13 @@ class Room:
     def filled(self, counts: NDArray[np.int64], shape: PodShape) -> "Room":
         """The same room with so many Pods of `shape`, that no rule sees, on each node."""
         taken = self.ask(shape).taken[:, np.newaxis]
-        filled = Room(self.roster, self.used + taken * counts.astype(self.used.dtype), self.ports, self.crowd, self.profile)
+        filled = Room(
+            self.roster,
+            self.used + taken * counts.astype(self.used.dtype),
+            self.ports,
+            self.crowd,
+            self.profile,
+        )
         self._lent = filled._lent = True
         filled._reserved = self._reserved
         return filled

@@ -35,7 +35,7 @@ class Cluster:
     def shape(self) -> PodShape:
         """The shape of the pod, with its peer as soon as anybody has a rule about others."""
         shape = shape_of(self.pod["spec"], *_identity(self.pod))
-        rules = any(the_peer(pod).terms is not None for _, pod in self.bound)
+        rules = shape.peer is not None or any(the_peer(pod).terms is not None for _, pod in self.bound)
         return replace(shape, peer=the_peer(self.pod)) if rules else shape
 
     def table(self) -> NodeTable:

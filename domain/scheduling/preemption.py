@@ -242,7 +242,7 @@ def _by_node(units: Sequence[Unit], nodes: frozenset[str]) -> dict[str, list[Uni
     """The units with a Pod on each of `nodes`, in their order."""
     found: dict[str, list[Unit]] = {}
     for unit in units:
-        for node in dict.fromkeys(str(pod.node) for pod in unit.pods):
+        for node in {str(pod.node): None for pod in unit.pods}:
             if node in nodes:
                 found.setdefault(node, []).append(unit)
     return found

@@ -41,17 +41,15 @@ def _by_shape(
 ) -> list[tuple[PodShape, Counter[int]]]:
     """The shapes of the Pods of `units`, and how many of each are on which row."""
     rows = room.roster.row
-    counts: dict[tuple[int, bool], tuple[Pod, Counter[int]]] = {}
+    alike: dict[int | tuple[int, bool], list[Pod]] = {}
     for unit in units:
         for pod in unit.pods:
-            row = rows.get(str(pod.node))
-            if row is not None:
-                alike = (pod.spec, rules and pod.deletion is not None)
-                if alike not in counts:
-                    counts[alike] = (pod, Counter())
-                counts[alike][1][row] += 1
+            if pod.node in rows:
+                alike.setdefault((pod.spec, pod.deletion is None) if rules else pod.spec, []).append(pod)
     shape_of = shape_with_peer if rules else _shape
-    return [(shape_of(state, pod), by_row) for pod, by_row in counts.values()]
+    return [
+        (shape_of(state, pods[0]), Counter([rows[str(pod.node)] for pod in pods])) for pods in alike.values()
+    ]
 
 
 def _shape(state: State, pod: Pod) -> PodShape:
@@ -69,20 +67,21 @@ class Sites:
         self._spare: dict[int, dict[int, int]] = {}
         """By row, then by column of a resource."""
         self._ports: dict[int, list[HostPort]] = {}
+        self._asked: dict[PodShape, list[tuple[int, int]]] = {}
         free: dict[int, list[int]] = {}
         for shape, row in placed:
             spare = self._spare.setdefault(row, {})
-            for column, amount in _asked(room, shape):
+            for column, amount in self._asked_by(shape):
                 if column not in free:
                     free[column] = room.free(column).tolist()
                 spare[column] = spare.get(column, free[column][row]) - amount
             if shape.host_ports:
                 self._ports.setdefault(row, []).extend(shape.host_ports)
+        self._names = {room.names[row] for row in self._spare}
 
     def concern(self, unit: Unit) -> bool:
         """Whether a Pod of `unit` is on one of these nodes."""
-        rows = self._room.roster.row
-        return any(rows.get(str(pod.node), -1) in self._spare for pod in unit.pods)
+        return unit.is_on(self._names)
 
     def admit(self, pods: Placed) -> bool:
         """Let `pods` in if there is room for all of them that are on one of these nodes."""
@@ -95,7 +94,7 @@ class Sites:
             spare = left.get(row)
             if spare is None:
                 spare = left[row] = self._spare[row].copy()
-            for column, amount in _asked(self._room, shape):
+            for column, amount in self._asked_by(shape):
                 if column in spare:
                     spare[column] -= amount
                     if spare[column] < 0:
@@ -107,13 +106,17 @@ class Sites:
         """Undo `admit` that let `pods` in."""
         for shape, row in pods:
             spare = self._spare.get(row, {})
-            for column, amount in _asked(self._room, shape):
+            for column, amount in self._asked_by(shape):
                 if column in spare:
                     spare[column] += amount
 
-
-def _asked(room: Room, shape: PodShape) -> list[tuple[int, int]]:
-    return [(room.roster.column[PODS], 1), *room.ask(shape).columns]
+    def _asked_by(self, shape: PodShape) -> list[tuple[int, int]]:
+        """What a Pod of `shape` takes, by column."""
+        asked = self._asked.get(shape)
+        if asked is None:
+            room = self._room
+            asked = self._asked[shape] = [(room.roster.column[PODS], 1), *room.ask(shape).columns]
+        return asked
 
 
 class Neighbours:
@@ -204,7 +207,8 @@ def left_out(units: Iterable[Unit], broken: set[str], admit: Callable[[Unit], bo
     Those named in `broken` get the first chance, then the others, each in order of importance.
     """
     ranked = sorted(units, key=Unit.importance)
-    gone = {unit.name for unit in sorted(ranked, key=lambda unit: unit.name not in broken) if not admit(unit)}
+    chances = sorted(ranked, key=lambda unit: unit.name not in broken) if broken else ranked
+    gone = {unit.name for unit in chances if not admit(unit)}
     return [unit for unit in ranked if unit.name in gone]
 
 

@@ -6,6 +6,7 @@ Source: kube-scheduler 1.37, framework/preemption; KEP-5710.
 import enum
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from domain.budgets import Budget, allowance
@@ -14,6 +15,9 @@ from domain.state import State
 
 Allowances: TypeAlias = Sequence[tuple[Budget, int]]
 """Budgets, each with how many more disruptions it allows."""
+
+
+_node = attrgetter("node")
 
 
 class UnitKind(enum.IntEnum):
@@ -39,11 +43,11 @@ class Unit(NamedTuple):
     @property
     def started_us(self) -> float:
         """When the first of its Pods started; infinite if none has."""
-        return min(_started(pod) for pod in self.pods)
+        return min(map(_started, self.pods))
 
     def is_on(self, nodes: AbstractSet[str]) -> bool:
         """Whether one of its Pods is on one of `nodes`."""
-        return any(pod.node in nodes for pod in self.pods)
+        return not nodes.isdisjoint(map(_node, self.pods))
 
     def importance(self) -> tuple[int, int, int, float, str]:
         """The smaller key is more important."""
@@ -121,16 +125,17 @@ def _rank(state: State, group: str) -> _Rank | None:
 
 
 def _units(state: State, below: int) -> Iterator[Unit]:
-    specs = state.specs.all
+    priorities = [spec.priority for spec in state.specs.all]
+    nodes = state.node_records
     ranks: dict[str | None, _Rank | None] = {None: None}
     wholes: dict[str, tuple[Group, int]] = {}
     for pod in state.pods.values():
-        if pod.node not in state.node_records or pod.phase in TERMINAL_PHASES:
+        if pod.node not in nodes or pod.phase in TERMINAL_PHASES:
             continue
         if pod.group is not None and pod.group not in ranks:
             ranks[pod.group] = _rank(state, pod.group)
         rank = ranks[pod.group]
-        priority = specs[pod.spec].priority if rank is None else rank.priority
+        priority = priorities[pod.spec] if rank is None else rank.priority
         if priority >= below:
             continue
         if rank is None:

@@ -1,20 +1,25 @@
 """Rules about other pods: filters, scores and placement are those of the plain reference."""
 
-import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from msgspec.structs import replace
+from dataclasses import replace
+from itertools import compress
 
-from clusters import NEIGHBOURS, Cluster, Manifest, crowded_clusters, the_peer
+import numpy as np
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from msgspec import structs
+
+from clusters import NAMES, NEIGHBOURS, Cluster, Manifest, crowded_clusters, the_peer
 from domain.profile import Profile
 from domain.room import Room
-from domain.scheduling.evaluate import evaluate
+from domain.scheduling.evaluate import evaluate, feasible, fits
 from domain.scheduling.place import place
 from domain.scheduling.score import score
 from domain.shapes import PodShape, shape_of
 from placing import check_filters, check_scores, hosts_of, place_by_the_rules, place_plainly
 from profiles import profiles
 from reference.cycle import place as place_all_by_the_rules
+from reference.cycle import refuse_among
+from reference.filters import OTHER_NODE, Refusal, pinned_nodes
 from reference.neighbours import score_inter_pod_affinity
 
 MANY = settings(max_examples=4 * settings().max_examples)
@@ -23,7 +28,7 @@ MANY = settings(max_examples=4 * settings().max_examples)
 def dressed(manifest: Manifest) -> PodShape:
     metadata = manifest["metadata"]
     shape = shape_of(manifest["spec"], metadata["namespace"], metadata["labels"])
-    return replace(shape, peer=the_peer(manifest))
+    return structs.replace(shape, peer=the_peer(manifest))
 
 
 def same_findings(one: Room, other: Room, shape: PodShape) -> bool:
@@ -97,3 +102,72 @@ def test_what_is_forgotten_leaves_no_trace(
         room.forget(row, shape)
     for each in pods:
         assert same_findings(room, table.for_cycle(), dressed(each))
+
+
+@MANY
+@given(crowded_clusters(), st.lists(st.sampled_from(NEIGHBOURS), min_size=1, max_size=4), st.data())
+def test_who_is_taken_out_of_the_crowd_leaves_no_trace(
+    cluster: Cluster, pods: list[Manifest], data: st.DataObject
+) -> None:
+    """Whether rules were looked at before it happened or are looked at afterwards only."""
+    size = len(cluster.bound)
+    leaves = data.draw(st.lists(st.booleans(), min_size=size, max_size=size))
+    room = cluster.table().for_cycle()
+    for each in pods[::2]:
+        evaluate(room, dressed(each))
+    for name, taken in compress(cluster.bound, leaves):
+        if name in room.roster.row:
+            room.forget_all({room.roster.row[name]: 1}, dressed(taken))
+    cluster.bound = [one for one, left in zip(cluster.bound, leaves, strict=True) if not left]
+    for each in pods:
+        assert same_findings(room, cluster.table().for_cycle(), dressed(each))
+
+
+@MANY
+@given(
+    crowded_clusters(),
+    st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(NEIGHBOURS)), min_size=1, max_size=5),
+)
+def test_nodes_must_pass_with_the_pods_that_are_expected_there_and_without(
+    cluster: Cluster, expected: list[tuple[str, Manifest]]
+) -> None:
+    room, shape, hosts = cluster.table().for_cycle(), dressed(cluster.pod), hosts_of(cluster)
+    for name, each in expected:
+        if name in room.roster.row:
+            room.reserve(room.roster.row[name], dressed(each))
+    evaluation = evaluate(room, shape)
+    assume(evaluation.prefilter is None)
+    assert np.array_equal(feasible(room, shape), evaluation.feasible)
+    for row, host in enumerate(hosts):
+        beside = replace(host, pods=host.pods + [each for name, each in expected if name == host.name])
+        with_them = [beside if each is host else each for each in hosts]
+        refusal = refuse_among(cluster.pod, beside, with_them) or refuse_among(cluster.pod, host, hosts)
+        pinned = pinned_nodes(cluster.pod)
+        if pinned is not None and host.name not in pinned:
+            refusal = Refusal((OTHER_NODE,), hopeless=True)
+        said = {
+            reason
+            for verdict in evaluation.verdicts
+            for reason, nodes in verdict.reasons.items()
+            if nodes[row]
+        }
+        assert said == set(refusal.reasons if refusal else ())
+        assert evaluation.unresolvable[row] == (refusal is not None and refusal.hopeless)
+        assert evaluation.feasible[row] == (refusal is None) == fits(room, shape, row)
+
+
+@given(
+    crowded_clusters(),
+    st.integers(1, 20),
+    st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(NEIGHBOURS)), min_size=1, max_size=5),
+)
+def test_placing_beside_expected_pods_is_the_plain_loop(
+    cluster: Cluster, count: int, expected: list[tuple[str, Manifest]]
+) -> None:
+    rooms = [cluster.table().for_cycle() for _ in range(2)]
+    for room in rooms:
+        for name, each in expected:
+            if name in room.roster.row:
+                room.reserve(room.roster.row[name], dressed(each))
+    shape = dressed(cluster.pod)
+    assert place(rooms[0], shape, count) == place_plainly(rooms[1], shape, count)
