@@ -30,11 +30,15 @@ class Selection:
     fields: FieldSelector = ()
 
 
-class Continue(msgspec.Struct, frozen=True):
-    """Where a list goes on: after `key`, of the objects as they were at `position`."""
+class Continue(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where a list goes on: after `key`, of the objects as they were at `position`.
+
+    `now` is the time (microseconds) by which those were left out that had expired.
+    """
 
     position: int
     key: str
+    now: int = 0
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from cli.client import Client, path_of
 from cli.errors import FromServer
 from cli.objects import Change, GroupFacts, Shown, key_of
 from cli.settings import DEFAULT_NAMESPACE
-from domain.admission.kinds import NODE, POD_GROUP, Kind, kind_of
+from domain.admission.kinds import EVENT, NODE, POD_GROUP, Kind, kind_of
 from domain.quantities import milli, whole
 from domain.resources import CPU
 from domain.times import parse_rfc3339
@@ -42,6 +42,17 @@ class RemoteObjects:
     def history(self, kind: Kind, namespace: str, name: str) -> Iterator[Entry]:
         """What concerns an object, in the order of the log. Raises FromServer."""
         return self._client.history(kind, namespace, name, until=self._at)
+
+    def events(self, kind: Kind, shown: Shown) -> list[Shown]:
+        """The Kubernetes Events about an object, the one that happened last at the end. Raises FromServer."""
+        if not kind.namespaced:
+            return []
+        metadata = shown["metadata"]
+        about = {"kind": kind.name, **{field: metadata[field] for field in ("namespace", "name", "uid")}}
+        selector = ",".join(f"involvedObject.{field}={value}" for field, value in about.items())
+        path = path_of(EVENT, metadata["namespace"])
+        listed = self._client.read(path, dict, at=self._at, fieldSelector=selector)
+        return sorted(listed["items"], key=lambda event: int(event["metadata"]["resourceVersion"]))
 
     def apply(self, manifest: Mapping[str, Any], *, namespace: str | None, dry_run: bool) -> Change:
         """Create the object or replace it by the whole manifest.

@@ -28,7 +28,7 @@ from domain.objects import (
 from domain.peers import Peer
 from domain.queue import Entity, Lane, Queue
 
-FORMAT = 3
+FORMAT = 4
 """Version of the encoded form; a snapshot of another one is not used."""
 
 

@@ -78,23 +78,22 @@ def as_shown(record: Record, manifest: Mapping[str, Any]) -> dict[str, Any]:
 def _pod_conditions(pod: Pod) -> list[dict[str, Any]]:
     conditions = []
     if pod.condition is not None:
-        tried = pod.condition.status == "False" and pod.condition.reason != "SchedulingGated"
-        conditions.append(_condition("PodScheduled", pod.condition, pod.generation if tried else 0))
+        conditions.append(_condition("PodScheduled", pod.condition))
     if pod.disruption is not None:
-        conditions.append(_condition("DisruptionTarget", pod.disruption, pod.generation - 1))
+        conditions.append(_condition("DisruptionTarget", pod.disruption))
     return conditions
 
 
 def _group_conditions(group: Group) -> list[dict[str, Any]]:
     conditions = []
     if group.condition is not None:
-        conditions.append(_condition("PodGroupInitiallyScheduled", group.condition, 0))
+        conditions.append(_condition("PodGroupInitiallyScheduled", group.condition))
     if group.disruption is not None:
-        conditions.append(_condition("DisruptionTarget", group.disruption, 0))
+        conditions.append(_condition("DisruptionTarget", group.disruption))
     return conditions
 
 
-def _condition(kind: str, condition: Condition, generation: int) -> dict[str, Any]:
+def _condition(kind: str, condition: Condition) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "type": kind,
         "status": condition.status,
@@ -104,8 +103,8 @@ def _condition(kind: str, condition: Condition, generation: int) -> dict[str, An
         shown["reason"] = condition.reason
     if condition.message:
         shown["message"] = condition.message
-    if generation:
-        shown["observedGeneration"] = generation
+    if condition.generation:
+        shown["observedGeneration"] = condition.generation
     return shown
 
 
