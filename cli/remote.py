@@ -19,6 +19,8 @@ from worker.history import Entry
 
 _DECIDED = ("PodScheduled", "PodGroupInitiallyScheduled")
 """Conditions that say what ganger decided."""
+_COUNTED = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
+"""What ganger counts for a PodDisruptionBudget whose status nobody writes."""
 
 
 class RemoteObjects:
@@ -151,5 +153,7 @@ def _substance(shown: Shown) -> Shown:
     metadata = {name: value for name, value in shown["metadata"].items() if name != "resourceVersion"}
     status = dict(shown.get("status") or {})
     status.pop("nominatedNodeName", None)
+    for field in _COUNTED:
+        status.pop(field, None)
     found = [each for each in status.pop("conditions", None) or () if each["type"] not in _DECIDED]
     return {**shown, "metadata": metadata, "status": {**status, "conditions": found}}

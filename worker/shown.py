@@ -1,14 +1,49 @@
 """Objects as Kubernetes shows them: the manifest from the log, with what the fold knows on top."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
+from domain.admission.kinds import PRIORITY_CLASS
+from domain.admission.priority import SYSTEM_CLASSES, SYSTEM_DESCRIPTIONS
+from domain.budgets import Counted, counted
 from domain.events import Deletion
 from domain.objects import Condition, Group, Kept, NodeRecord, Pod
 from domain.state import State
 from domain.times import rfc3339
 
 Record = Pod | Group | NodeRecord | Kept
+
+
+@dataclass(frozen=True)
+class SystemClass:
+    """A PriorityClass that every cluster has: the log need not say so, and says only what changes it."""
+
+    key: str
+    revision: ClassVar[int] = 1
+    deletion: ClassVar[None] = None
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The whole object."""
+        facts = SYSTEM_CLASSES[self.key]
+        return {
+            "apiVersion": PRIORITY_CLASS.api_version,
+            "kind": PRIORITY_CLASS.name,
+            "metadata": {"name": self.key, "uid": _SYSTEM_UIDS[self.key]},
+            "value": facts.value,
+            "description": SYSTEM_DESCRIPTIONS[self.key],
+            "preemptionPolicy": facts.preemption_policy,
+        }
+
+
+_SYSTEM_UIDS = {
+    "system-cluster-critical": "2cd1a7d2-5b6b-5c60-9a4f-0d4c7f3b8e01",
+    "system-node-critical": "2cd1a7d2-5b6b-5c60-9a4f-0d4c7f3b8e02",
+}
+
+Visible = Record | SystemClass
+"""What is remembered of an object that can be read."""
 
 
 def record_of(state: State, kind: str, key: str) -> Record | None:
@@ -24,8 +59,32 @@ def record_of(state: State, kind: str, key: str) -> Record | None:
             return state.kept.get(kind, {}).get(key)
 
 
+def visible_of(state: State, kind: str, key: str) -> Visible | None:
+    """As `record_of`, and the PriorityClasses that every cluster has."""
+    record = record_of(state, kind, key)
+    if record is None and kind == PRIORITY_CLASS.name and key in SYSTEM_CLASSES:
+        return SystemClass(key)
+    return record
+
+
+def all_visible(state: State, kind: str) -> Mapping[str, Visible]:
+    """All objects of a kind that can be read, by key, oldest first."""
+    records = records_of(state, kind)
+    if kind != PRIORITY_CLASS.name:
+        return records
+    return {**{name: SystemClass(name) for name in SYSTEM_CLASSES}, **records}
+
+
+def counts_of(state: State, kind: str, keys: Iterable[str]) -> dict[str, Counted]:
+    """What is counted for those PodDisruptionBudgets whose status nobody has written, by key."""
+    if kind != "PodDisruptionBudget":
+        return {}
+    budgets = [state.budgets[key] for key in keys if key in state.budgets]
+    return {each.key: counted(each, state.pods) for each in budgets if each.observed is None}
+
+
 def records_of(state: State, kind: str) -> Mapping[str, Record]:
-    """All objects of a kind, by key, oldest first."""
+    """All objects of a kind that the log holds, by key, oldest first."""
     match kind:
         case "Pod":
             return state.pods
@@ -37,7 +96,7 @@ def records_of(state: State, kind: str) -> Mapping[str, Record]:
             return state.kept.get(kind, {})
 
 
-def as_stored(record: Record, manifest: Mapping[str, Any]) -> dict[str, Any]:
+def as_stored(record: Visible, manifest: Mapping[str, Any]) -> dict[str, Any]:
     """The object as admission sees it: with the node and the deletion that came after it."""
     metadata = dict(manifest["metadata"])
     shown = {**manifest, "metadata": metadata}
@@ -56,8 +115,11 @@ def as_stored(record: Record, manifest: Mapping[str, Any]) -> dict[str, Any]:
     return shown
 
 
-def as_shown(record: Record, manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The object as a user reads it: conditions, nominated node and resourceVersion included."""
+def as_shown(record: Visible, manifest: Mapping[str, Any], count: Counted | None = None) -> dict[str, Any]:
+    """The object as a user reads it: conditions, nominated node and resourceVersion included.
+
+    `count` is that of a PodDisruptionBudget which has no status of its own.
+    """
     shown = as_stored(record, manifest)
     shown["metadata"]["resourceVersion"] = str(record.revision)
     if isinstance(record, Pod):
@@ -72,6 +134,14 @@ def as_shown(record: Record, manifest: Mapping[str, Any]) -> dict[str, Any]:
             status["conditions"] = [*others, *ours]
     elif isinstance(record, Group) and (conditions := _group_conditions(record)):
         shown["status"] = {"conditions": conditions}
+    elif count is not None:
+        shown["status"] = {
+            **manifest.get("status", {}),
+            "disruptionsAllowed": count.allowed,
+            "currentHealthy": count.healthy,
+            "desiredHealthy": count.desired,
+            "expectedPods": count.expected,
+        }
     return shown
 
 
