@@ -155,12 +155,13 @@ def _pod_conditions(pod: Pod) -> list[dict[str, Any]]:
 
 
 def _group_conditions(group: Group) -> list[dict[str, Any]]:
-    conditions = []
-    if group.condition is not None:
-        conditions.append(_condition("PodGroupInitiallyScheduled", group.condition))
-    if group.disruption is not None:
-        conditions.append(_condition("DisruptionTarget", group.disruption))
-    return conditions
+    """The conditions of a group, which say their message even where it is empty (metav1.Condition)."""
+    found = {"PodGroupInitiallyScheduled": group.condition, "DisruptionTarget": group.disruption}
+    return [
+        _condition(kind, condition) | {"message": condition.message}
+        for kind, condition in found.items()
+        if condition is not None
+    ]
 
 
 def _condition(kind: str, condition: Condition) -> dict[str, Any]:
