@@ -18,6 +18,7 @@ from build import START, Manifest, key_of
 from domain import events as ev
 from domain.admission.kinds import kind_named
 from domain.envelope import decode_line
+from domain.kube_events import KubeEvent
 from domain.reducer import fold
 from domain.state import FORMAT, State, encode_state
 from domain.times import SECOND
@@ -28,6 +29,7 @@ from store.verify import verify
 from strategies import Action, actions, node_manifests, perform, priority_class
 from worker.clocks import VirtualClock
 from worker.cluster import Cluster
+from worker.kube_events import TTL_US, events_about, recent_events
 from worker.loop import Worker
 
 _streams = count(1)
@@ -173,6 +175,22 @@ class Machine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         self.settle()
+        self.each_pod_tells_its_part()
+
+    def each_pod_tells_its_part(self) -> None:
+        """The Kubernetes Events of the last hour are those that Pods tell of by themselves."""
+        added = (self.cluster.event(each.position).payload for each in self.cluster.log.of_type("PodAdded"))
+        keys = {payload.key for payload in added if isinstance(payload, ev.PodAdded)}
+        now = self.clock.now()
+        told = [event for key in keys for event in events_about(self.cluster, key)]
+        recent = recent_events(self.cluster, now=now)
+        assert sorted((e for e in told if e.last_at > now - TTL_US), key=_by_name) == sorted(
+            recent, key=_by_name
+        )
+
+
+def _by_name(event: KubeEvent) -> tuple[str, str]:
+    return event.namespace, event.name
 
 
 def test_any_order_of_events(shared_store: Store) -> None:
