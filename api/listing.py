@@ -95,21 +95,24 @@ def _candidates(
     Copies, since reading their manifests takes a while, and the worker is not to wait for it.
     """
     if state is not None:
-        return *_records(state, selection, after), state.position
+        return *_records(cluster, state, selection, after), state.position
     with cluster.lock:
         cluster.refresh()
-        return *_records(cluster.state, selection, after), cluster.state.position
+        return *_records(cluster, None, selection, after), cluster.state.position
 
 
-def _records(state: State, selection: Selection, after: str) -> tuple[list[Visible], Mapping[str, Counted]]:
+def _records(
+    cluster: Cluster, state: State | None, selection: Selection, after: str
+) -> tuple[list[Visible], Mapping[str, Counted]]:
     prefix = "" if selection.namespace is None else f"{selection.namespace}/"
+    then = state or cluster.state
     found = [
-        copy.copy(record)
-        for key, record in all_visible(state, selection.kind.name).items()
+        copy.copy(cluster.seen(record, state))
+        for key, record in all_visible(then, selection.kind.name).items()
         if key > after and key.startswith(prefix) and _may_match(selection.fields, record)
     ]
     found.sort(key=lambda record: record.key)
-    return found, counts_of(state, selection.kind.name, [record.key for record in found])
+    return found, counts_of(then, selection.kind.name, [record.key for record in found])
 
 
 def _may_match(fields: FieldSelector, record: Visible) -> bool:

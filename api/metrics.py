@@ -124,7 +124,7 @@ def _count(state: State, now: int) -> Count[tuple[Lane, str]]:
     for entity in state.queue.entities.values():
         lane = state.queue.lane(entity, now)
         found[lane, "pod" if entity.is_pod else "podgroup"] += 1
-        found[lane, "pods"] += 1 if entity.is_pod else len(state.members_of(entity.key).pending)
+        found[lane, "pods"] += 1 if entity.is_pod else len(state.waiting_as(entity.name).pending)
     return found
 
 

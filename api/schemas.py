@@ -155,6 +155,19 @@ class State(Wire):
     queue: WaitingLine
 
 
+class Configuration(Wire):
+    """A KubeSchedulerConfiguration; `ganger` has what kube-scheduler has no field for."""
+
+    model_config = ConfigDict(extra="allow", alias_generator=to_camel)
+
+    api_version: str
+    kind: str
+    pod_initial_backoff_seconds: int
+    pod_max_backoff_seconds: int
+    profiles: list[dict[str, Any]]
+    ganger: dict[str, str] = Field(description="retry: onChange or byClock; siblings: greedy or lean")
+
+
 class Explanation(Wire):
     """Why an object is where it is; at level 0 only what is listed here."""
 

@@ -11,6 +11,7 @@ from api.deleting import DeleteOptions, Deletion, gone
 from api.errors import bad_value
 from api.replies import json_reply
 from api.resource import Resource
+from domain.configuration import CONFIGURATION
 from domain.errors import BadRequest
 from worker.batch import Batch, Outcome
 from worker.requests import Answer
@@ -68,6 +69,14 @@ async def delete(
     if answer.shown is None:
         return json_reply(gone(resource, deletion.before))
     return _shown(resource, answer)
+
+
+async def configure(served: Served, document: dict[str, Any], *, dry_run: bool) -> Response:
+    """The configuration that is in force then. Raises Invalid."""
+    answer = await _ask(
+        served, lambda batch: batch.configure(document), about=CONFIGURATION.name, dry_run=dry_run
+    )
+    return json_reply(answer.outcome.object, warnings=answer.outcome.warnings)
 
 
 def is_dry_run(values: list[str] | None) -> bool:

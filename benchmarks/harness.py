@@ -9,7 +9,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table: `ratio` of what was measured to its reference, and whether that is enough."""
+    """One line of the table: `ratio` of what was measured to its reference, and whether that is enough.
+
+    Where the reference was measured elsewhere, what was measured stands for itself, in `unit`.
+    """
 
     id: str
     what: str
@@ -17,6 +20,7 @@ class Row:
     ratio: float
     target: str
     met: bool
+    unit: str = "×"
 
 
 def median_ratio(ours: Callable[[], object], reference: Callable[[], object], runs: int = 5) -> float:

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from http.client import HTTPException
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode
 from urllib.request import Request, urlopen
@@ -79,6 +79,18 @@ class Client:
     def queue(self, *, at: str | None) -> WaitingLine:
         """What waits, now or as of `at`. Raises FromServer."""
         return self.read(f"{_OWN}/queue", WaitingLine, at=at)
+
+    def config(self, *, at: str | None = None) -> dict[str, Any]:
+        """The configuration in force, now or as of `at`. Raises FromServer."""
+        return self.read(f"{_OWN}/config", dict, at=at)
+
+    def configure(self, document: Mapping[str, Any], *, dry_run: bool) -> dict[str, Any]:
+        """The configuration in force once `document` replaces it. Raises FromServer."""
+        answer = self.request(
+            "PUT", f"{_OWN}/config", {"dryRun": "All" if dry_run else None}, msgspec.json.encode(document)
+        )
+        configured: dict[str, Any] = json.loads(answer)
+        return configured
 
     def history(
         self, kind: Kind, namespace: str, name: str, *, since: str | None = None, until: str | None = None

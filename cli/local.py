@@ -28,7 +28,7 @@ class LocalObjects:
         """The object of this name. Raises NotFound."""
         if kind is EVENT:
             return self._event(namespace, name)
-        shown = self._cluster.shown(kind, kind.key_of(namespace, name), self._state)
+        shown = self._cluster.shown(kind, kind.key_of(namespace, name), self._state, self.facts.now)
         if shown is None:
             raise not_found(kind, name)
         return shown
@@ -38,7 +38,7 @@ class LocalObjects:
         if kind is EVENT:
             return self._recent_events(namespace)
         wanted = namespace if kind.namespaced else None
-        return self._cluster.shown_all(kind, namespace=wanted, state=self._state)
+        return self._cluster.shown_all(kind, namespace=wanted, state=self._state, now=self.facts.now)
 
     def history(self, kind: Kind, namespace: str, name: str) -> Iterator[Entry]:
         """What concerns an object, in the order of the log."""

@@ -30,6 +30,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "queue": "Print what waits, in the order in which it will be tried.",
         "why": "Say why an object is placed, waiting, rejected or gone.",
         "history": "Print every event and attempt that concerns an object.",
+        "config": "Show or set the configuration of the scheduler.",
     },
     "The log": {
         "replay": "Fold a log from nothing and decide again at every attempt.",

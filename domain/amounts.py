@@ -1,9 +1,9 @@
 """Amounts in base units as people write them: whole numbers where possible, bytes in powers of two."""
 
 from domain.quantities import canonical_quantity
-from domain.resources import CPU, MEMORY, Amount
+from domain.resources import CPU, EPHEMERAL_STORAGE, MEMORY, Amount
 
-_BYTES = (MEMORY, "ephemeral-storage", "storage")
+_BYTES = (MEMORY, EPHEMERAL_STORAGE, "storage")
 
 
 def quantity_of(resource: str, amount: Amount) -> str:

@@ -13,10 +13,11 @@ from domain.scheduling.cycle import Decision
 def stands(decision: Decision, event: ev.Event) -> bool:
     """Whether `decision` may be committed after `event`, which came after its snapshot.
 
-    It may not if the event changed one of its Pods or its group, took room on or changed a node
-    it chose, changed one of its victims or what their rank and protection hang on, or configured the
-    scheduler. New members of the group come after the decision. With rules about other Pods in play,
-    nothing may have changed that such a rule could look at.
+    It may not if the event changed one of its Pods or one of the groups of its tree, took room on or
+    changed a node it chose, changed a node that holds a group to its domain, changed one of its victims
+    or what their rank and protection hang on, or configured the scheduler. New members and new groups
+    of the tree come after the decision. With rules about other Pods in play, nothing may have changed
+    that such a rule could look at.
     """
     if _brings_rules(event.payload) or (decision.rules and _matters_to_rules(event.payload)):
         return False
@@ -38,9 +39,17 @@ def stands(decision: Decision, event: ev.Event) -> bool:
         ):
             return not decision.victims
         case ev.NodeUpdated() | ev.NodeDeleted() as changed:
-            return changed.key not in decision.nodes
-        case ev.PodGroupAdded() | ev.PodGroupUpdated() | ev.PodGroupDeleted() as changed:
-            return changed.key != decision.group and not decision.victims
+            return changed.key not in decision.nodes and changed.key not in decision.anchors
+        case (
+            ev.PodGroupAdded()
+            | ev.PodGroupUpdated()
+            | ev.PodGroupDeleted()
+            | ev.CompositePodGroupAdded()
+            | ev.CompositePodGroupUpdated()
+            | ev.CompositePodGroupDeleted()
+        ) as changed:
+            subject = f"{ev.kind_of(changed)}/{changed.key}"
+            return subject not in decision.groups and not decision.victims
         case ev.SchedulerConfigured() | ev.GroupAttempted():
             return _other_attempt(decision, event.payload)
         case _:
@@ -53,7 +62,7 @@ def _concerns(decision: Decision, pod: str, group: str | None, node: str | None)
 
 def _of_group(decision: Decision, group: str | None, node: str | None) -> bool:
     """A bound member of the group changed: the numbers of its quorum may have."""
-    return group is not None and group == decision.group and node is not None
+    return group is not None and node is not None and f"PodGroup/{group}" in decision.groups
 
 
 def _other_attempt(decision: Decision, payload: ev.SchedulerConfigured | ev.GroupAttempted) -> bool:

@@ -11,6 +11,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from domain.profile import DEFAULT_PROFILE, Profile
 from domain.resources import Amount
 
 
@@ -164,13 +165,23 @@ class SchedulerConfigured(Fact, frozen=True, kw_only=True):
     """The scheduler's settings from here on; amounts of time in microseconds.
 
     `retry` is `onChange` (a refused entity is tried again once something newer could change the
-    verdict) or `byClock` (again and again, as kube-scheduler 1.37 does).
+    verdict) or `byClock` (again and again, as kube-scheduler 1.37 does). `profiles` are those of
+    `scheduler_names`, in their order; names beyond its end have the default profile. `siblings` is
+    `greedy` (each group of a composite takes what it can, as kube-scheduler does) or `lean` (each
+    gets its minimum first).
     """
 
     initial_backoff_us: int = 1_000_000
     max_backoff_us: int = 10_000_000
+    profiles: tuple[Profile, ...] = ()
     retry: str = "onChange"
     scheduler_names: tuple[str, ...] = ("default-scheduler",)
+    siblings: str = "greedy"
+
+    def profile(self, scheduler: str) -> Profile:
+        """The profile of `scheduler`, the default one for a name that is not configured."""
+        configured = dict(zip(self.scheduler_names, self.profiles, strict=False))
+        return configured.get(scheduler, DEFAULT_PROFILE)
 
 
 class BindingFailed(Fact, frozen=True, kw_only=True):
@@ -217,27 +228,52 @@ class ShapeFinding(Fact, frozen=True, kw_only=True):
     total: int
 
 
+class PlacementFinding(Fact, frozen=True, kw_only=True):
+    """Why a group with a topology constraint could not have `domain`, of `nodes` nodes.
+
+    `scheduled` is how many of its members (of a composite: children) had or would have had a place
+    there, those that run already included. `reason` is what most nodes say of the first member
+    without a place, or the text of the group. If that is a resource, `asked` of it would be enough for
+    the members that the group needs, and `free` is what its nodes have left in all (base units).
+    """
+
+    asked: Amount = 0
+    domain: str
+    free: Amount = 0
+    nodes: int
+    reason: str
+    resource: str = ""
+    scheduled: int = 0
+
+
 class GroupFinding(Fact, frozen=True, kw_only=True):
-    """What an attempt found for one group of the tree.
+    """What an attempt found for one group of the tree; `parent` is the subject of the one above.
 
     `status` is `Success`, `Unschedulable` or `Error`; `message` the text of its condition and
     `text` the same before preemption had its say, which members that were not tried get. Of the
     members in the attempt, `fitted` had a place that was given up again and `untried` none;
     `placed` counts the placed ones, given up or not. `scheduled` and `remaining` are the numbers
-    of the last feasibility check (KEP-4671), `created` all members that count.
+    of the last feasibility check (KEP-4671), `created` all members that count. Of a composite, they
+    count the groups right below (KEP-6012). With a topology constraint, `domain` is the value of the
+    label `topology_key` on the nodes that were chosen or, if none will do, that the findings are about;
+    `placements` has every domain that was tried in vain (KEP-5732).
     """
 
     created: int
+    domain: str | None = None
     fitted: tuple[str, ...] = ()
     group: str
     message: str = ""
     minimum: int
+    parent: str | None = None
     placed: int = 0
+    placements: tuple[PlacementFinding, ...] = ()
     policy: str
     remaining: int = 0
     scheduled: int = 0
     status: str
     text: str = ""
+    topology_key: str | None = None
     untried: tuple[str, ...] = ()
 
 
@@ -372,7 +408,7 @@ PAYLOADS: dict[str, type[Fact]] = {
 }
 """Every type of event by its name on the wire."""
 
-VERSIONS: dict[str, int] = dict.fromkeys(PAYLOADS, 1)
+VERSIONS: dict[str, int] = dict.fromkeys(PAYLOADS, 1) | {"SchedulerConfigured": 2}
 """The schema version that this program writes, by type."""
 
 

@@ -21,7 +21,7 @@ def attempt_at(state: State, kind: str, key: str) -> int | None:
     A Pod that came after the attempt of its group was not in it.
     """
     if kind != "Pod":
-        entity = state.queue.entities.get(f"{kind}/{key}")
+        entity = state.entity_with(kind, key)
         return None if entity is None else entity.last_attempt or None
     pod = state.pods.get(key)
     entity = None if pod is None else state.entity_of(pod)
@@ -53,7 +53,7 @@ def explain(
         case "Node":
             return explain_node(question, state.node_records[key])
         case "CompositePodGroup":
-            return explain_composite(question, state.kept[kind][key])
+            return explain_composite(question, state.composites[key])
         case _:
             return explain_kept(question, kind, state.kept[kind][key])
 

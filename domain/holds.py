@@ -1,11 +1,12 @@
 """Gating: what keeps an entity out of the active lane (PreEnqueue).
 
 The whole entity is held if one of its Pods is. Source: kube-scheduler 1.37, plugins
-SchedulingGates and GangScheduling; KEP-4671. What this version cannot decide yet is held too, by
-name, rather than placed wrongly.
+SchedulingGates and GangScheduling; KEP-4671, KEP-6012.
 """
 
-from domain.objects import Group, Pod
+from domain.forest import Chain
+from domain.incomplete import flaw_of
+from domain.objects import POD_GROUP, Group, Pod
 from domain.queue import Entity, Hold, Lane
 from domain.state import State
 
@@ -14,30 +15,40 @@ _BELOW_MINIMUM = Hold(
 )
 
 
-def hold_of(state: State, entity: Entity, oldest: Pod, group: Group | None) -> Hold | None:
+def hold_of(state: State, entity: Entity, oldest: Pod) -> Hold | None:
     """Why `entity` is held, by the first rule that holds it; None if nothing does.
 
-    `oldest` is its oldest pending Pod, `group` the PodGroup that this names, if it exists.
+    `oldest` is its oldest pending Pod. For all of its Pods the way to the root ends alike.
     """
-    if entity.is_pod:
+    if oldest.group is None:
         return _hold_of_pod(state, oldest)
-    members = state.members[entity.key]
-    if members.gated:
-        first = state.pods[next(iter(members.gated))]
+    waiting = state.waiting_as(entity.name)
+    if waiting.gated:
+        first = state.pods[next(iter(waiting.gated))]
         return _gates(state, first)
-    if group is None:
-        name = entity.key.partition("/")[2]
-        text = f'waiting for pods\'s pod group "{name}" to appear in scheduling queue'
-        return Hold(Lane.INCOMPLETE, "GangScheduling", text)
-    if group.parent is not None:
-        return _unknown_rule("spec.parentCompositePodGroupName")
-    if group.policy == "gang" and members.created < group.min_count:
-        return _BELOW_MINIMUM
-    if group.topology_key is not None:
-        return _unknown_rule("spec.schedulingConstraints.topology")
-    if members.dying == len(members.pending):
+    chain = state.root_of(oldest.group)
+    if chain.flaw is not None:
+        return _incomplete(chain)
+    root = chain.groups[-1]
+    if not state.forest.ready(root):
+        return _BELOW_MINIMUM if root.kind == POD_GROUP else _without_quorum(root)
+    if waiting.dying == len(waiting.pending):
         return _dying(oldest)
     return None
+
+
+def _without_quorum(root: Group) -> Hold:
+    text = f'waiting for composite pod group "{root.name}" tree to meet quorum'
+    return Hold(Lane.GATED, "GangScheduling", text)
+
+
+def _incomplete(chain: Chain) -> Hold:
+    kind, _, key = (chain.missing or "").partition("/")
+    if kind == POD_GROUP:
+        text = f'waiting for pods\'s pod group "{key.partition("/")[2]}" to appear in scheduling queue'
+    else:
+        text = flaw_of(chain)
+    return Hold(Lane.INCOMPLETE, "GangScheduling", text)
 
 
 def _hold_of_pod(state: State, pod: Pod) -> Hold | None:
@@ -52,10 +63,6 @@ def _hold_of_pod(state: State, pod: Pod) -> Hold | None:
 def _gates(state: State, pod: Pod) -> Hold:
     names = " ".join(state.spec(pod).gates)
     return Hold(Lane.GATED, "SchedulingGates", f"waiting for scheduling gates: [{names}]")
-
-
-def _unknown_rule(field: str) -> Hold:
-    return Hold(Lane.GATED, "ganger", f"{field} is not supported by this version of ganger")
 
 
 def _dying(pod: Pod) -> Hold:

@@ -1,6 +1,6 @@
 """Ports of nodes that Pods take for themselves."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -13,6 +13,19 @@ class HostPort(msgspec.Struct, frozen=True, gc=False, array_like=True, order=Tru
     protocol: str
     port: int
     address: str
+
+
+def collide(ports: Iterable[HostPort], others: Sequence[HostPort]) -> bool:
+    """Whether no node can have both `ports` and `others`.
+
+    Two Pods cannot have the same port and protocol on one address; `0.0.0.0` is every address.
+    """
+    return any(
+        (one.protocol, one.port) == (other.protocol, other.port)
+        and (one.address == other.address or ANY_ADDRESS in (one.address, other.address))
+        for one in ports
+        for other in others
+    )
 
 
 class HostPorts:
@@ -41,10 +54,7 @@ class HostPorts:
                 del takers[place]
 
     def conflicts(self, ports: Iterable[HostPort]) -> set[str]:
-        """The nodes on which one of `ports` is taken.
-
-        Two Pods cannot have the same port and protocol on one address; `0.0.0.0` is every address.
-        """
+        """The nodes on which one of `ports` is taken."""
         return {
             node
             for wanted in ports

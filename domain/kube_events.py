@@ -24,7 +24,7 @@ from domain.events import (
 )
 from domain.manifests import PodManifest, Specs, read_pod
 from domain.objects import PodSpec
-from domain.refusals import reason_of, told
+from domain.refusals import SCHEDULER_ERROR, told
 from domain.scheduling.texts import GATED_MESSAGE, preempted_by, skipped, successfully_assigned
 from domain.state import State
 from domain.times import SECOND
@@ -145,7 +145,7 @@ def notes(findings: GroupAttempted) -> Iterator[tuple[str, str]]:
     """Every Pod that an attempt with these findings left without a node, and what its Event says."""
     for key in findings.skipped:
         yield key, skipped(key)
-    for keys, message in told(findings):
+    for keys, _, message in told(findings):
         for key in keys:
             yield key, message
 
@@ -206,20 +206,18 @@ class WholeCluster:
         if kind == "Pod":
             pod = self._state.pods[key]
             return Preemptor(evicted.preemptor, pod.uid, pod.nominated, attempt)
-        return Preemptor(evicted.preemptor, self._group_uid(kind, key), None, attempt)
+        return Preemptor(evicted.preemptor, self._state.groups_of(kind)[key].uid, None, attempt)
 
     def findings(self, attempt: GroupAttempted) -> GroupAttempted:
         """The attempt that holds what `attempt` found."""
         return attempt if attempt.same_as is None else self._attempt_at(attempt.same_as)
 
-    def _group_uid(self, kind: str, key: str) -> str:
-        if kind == "PodGroup":
-            return self._state.groups[key].uid
-        return self._state.kept[kind][key].uid
-
 
 class OnePod:
     """The World of one Pod that its own events tell of, in the order of the log.
+
+    What a tree says of itself once it has been incomplete for long is not among them: after that, the
+    resourceVersion may be an older one than that of the whole cluster.
 
     `attempt_at` reads an earlier attempt; `preemptor_at` says what it made room for at a position.
     """
@@ -236,7 +234,7 @@ class OnePod:
         self._preemptor_at = preemptor_at
         self._specs = Specs()
         self._pod: Regarding | None = None
-        self._refused: tuple[str, str] | None = None
+        self._refused: list[str] | None = None
         """Reason and message of its condition PodScheduled where that is False."""
 
     def pod(self, key: str) -> Regarding | None:
@@ -264,7 +262,7 @@ class OnePod:
                 spec = self._spec(manifest)
                 self._pod = Regarding(self._key, manifest.metadata.uid, spec.scheduler, position)
                 gated = bool(spec.gates) and added.node is None
-                self._refused = ("SchedulingGated", GATED_MESSAGE) if gated else None
+                self._refused = ["SchedulingGated", GATED_MESSAGE] if gated else None
             case PodUpdated(object=changed) if changed is not UNSET and self._pod is not None:
                 spec = self._spec(read_pod(changed))
                 self._pod = self._pod._replace(scheduler=spec.scheduler, revision=position)
@@ -277,11 +275,10 @@ class OnePod:
                 if isinstance(payload, PodBound):
                     self._refused = None
                 elif isinstance(payload, BindingFailed):
-                    self._refused = (reason_of("error"), payload.message)
+                    self._refused = [SCHEDULER_ERROR, payload.message]
 
     def _tried(self, findings: GroupAttempted, position: int) -> None:
-        for keys, message in told(findings):
-            refused = (reason_of(findings.outcome), message)
+        for keys, *refused in told(findings):
             if self._key in keys and refused != self._refused:
                 self._refused = refused
                 self._changed(position)

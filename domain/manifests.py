@@ -12,7 +12,7 @@ import msgspec
 from domain.budgets import Budget, budget_of
 from domain.errors import CorruptLog
 from domain.node_facts import NodeFacts, node_facts
-from domain.objects import Group, PodSpec, PriorityClassFacts
+from domain.objects import POD_GROUP, Group, PodSpec, PriorityClassFacts
 from domain.peers import NAME_LABEL, Peer, peer_of
 from domain.shapes import PodShape, shape_of
 from domain.times import SECOND, parse_rfc3339
@@ -104,8 +104,8 @@ def read_node(raw: msgspec.Raw) -> NodeFacts:
     return node_facts(_plain(raw))
 
 
-def read_group(raw: msgspec.Raw, *, arrival: int, created_us: int) -> Group:
-    """The PodGroup in `raw`, which came at position `arrival`."""
+def read_group(raw: msgspec.Raw, kind: str = POD_GROUP, *, arrival: int, created_us: int) -> Group:
+    """The PodGroup or CompositePodGroup in `raw`, which came at position `arrival`."""
     metadata = read_metadata(raw)
     spec = _plain(raw).get("spec", {})
     policy = spec.get("schedulingPolicy", {})
@@ -115,7 +115,7 @@ def read_group(raw: msgspec.Raw, *, arrival: int, created_us: int) -> Group:
         key=metadata.key,
         uid=metadata.uid,
         policy="basic" if gang is None else "gang",
-        min_count=1 if gang is None else gang["minCount"],
+        min_count=1 if gang is None else gang["minCount" if kind == POD_GROUP else "minGroupCount"],
         priority=spec.get("priority", 0),
         preemption_policy=spec.get("preemptionPolicy", "PreemptLowerPriority"),
         parent=spec.get("parentCompositePodGroupName"),
@@ -125,13 +125,8 @@ def read_group(raw: msgspec.Raw, *, arrival: int, created_us: int) -> Group:
         manifest=arrival,
         revision=arrival,
         created_us=created_us,
+        kind=kind,
     )
-
-
-def read_parent(raw: msgspec.Raw) -> str | None:
-    """The composite group that the group in `raw` names as its parent."""
-    parent: str | None = _plain(raw).get("spec", {}).get("parentCompositePodGroupName")
-    return parent
 
 
 def read_priority_class(raw: msgspec.Raw) -> PriorityClassFacts:

@@ -9,6 +9,7 @@ from domain.errors import CorruptLog
 from domain.host_ports import HostPorts
 from domain.node_facts import NodeFacts
 from domain.peers import Peer
+from domain.profile import DEFAULT_PROFILE, Profile
 from domain.resources import CPU, MEMORY, PODS
 from domain.room import Room
 from domain.roster import Roster, Whole, whole_numbers
@@ -105,12 +106,12 @@ class NodeTable:
                 used[resource] = used.get(resource, 0) + count * int(amount)
         return used
 
-    def for_cycle(self) -> Room:
-        """What is free now, for one cycle to play with."""
+    def for_cycle(self, profile: Profile = DEFAULT_PROFILE) -> Room:
+        """What is free now, for one cycle by `profile` to play with."""
         if self._outdated:
             self._rearrange()
         self._refresh()
-        return Room(self._roster, self._used.copy(), self._ports.copy(), self.crowd)
+        return Room(self._roster, self._used.copy(), self._ports.copy(), self.crowd, profile)
 
     def copy(self) -> "NodeTable":
         """An independent copy."""

@@ -15,6 +15,9 @@ from domain.shapes import PodShape
 
 TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
 
+POD_GROUP = "PodGroup"
+COMPOSITE = "CompositePodGroup"
+
 
 class Condition(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """A condition as Kubernetes shows it; `since` is lastTransitionTime in microseconds.
@@ -96,7 +99,11 @@ class Pod(msgspec.Struct, kw_only=True, gc=False, array_like=True):
 
 
 class Group(msgspec.Struct, kw_only=True, gc=False, array_like=True):
-    """A PodGroup. `min_count` is 1 for the basic policy (KEP-4671)."""
+    """A PodGroup or a CompositePodGroup, which is `kind`.
+
+    `min_count` counts the Pods of the former and the groups right below the latter (minGroupCount);
+    it is 1 for the basic policy (KEP-4671, KEP-6012). `parent` is the name of the composite above.
+    """
 
     key: str
     uid: str
@@ -112,26 +119,47 @@ class Group(msgspec.Struct, kw_only=True, gc=False, array_like=True):
     created_us: int
     deletion: Deletion | None = None
     condition: Condition | None = None
-    """PodGroupInitiallyScheduled."""
+    """PodGroupInitiallyScheduled, or CompositePodGroupInitiallyScheduled."""
     disrupted_whole: bool = False
     """Disruption mode `all`: its Pods are evicted together or not at all (KEP-5710)."""
     disruption: Condition | None = None
     """DisruptionTarget: the scheduler has evicted it as a whole."""
+    kind: str = POD_GROUP
+
+    @property
+    def name(self) -> str:
+        return self.key.partition("/")[2]
+
+    @property
+    def subject(self) -> str:
+        """`Kind/namespace/name`."""
+        return f"{self.kind}/{self.key}"
+
+    @property
+    def above(self) -> str | None:
+        """The key of the composite that it names as its parent."""
+        return None if self.parent is None else f"{self.key.partition('/')[0]}/{self.parent}"
 
 
-class Members(msgspec.Struct):
-    """The Pods that name one group, whether the group exists or not.
+class Waiting(msgspec.Struct):
+    """Pods that wait in our queue as one, `pending`, oldest first.
 
-    `pending` wait in our queue, `bound` have a node and have not ended, `foreign` wait for another
-    scheduler. Of the pending, `gated` have scheduling gates, and `dying` counts those that are being
-    deleted.
+    Of them, `gated` have scheduling gates, and `dying` counts those that are being deleted.
     """
 
     pending: dict[str, None] = msgspec.field(default_factory=dict)
-    bound: dict[str, None] = msgspec.field(default_factory=dict)
-    foreign: dict[str, None] = msgspec.field(default_factory=dict)
     gated: dict[str, None] = msgspec.field(default_factory=dict)
     dying: int = 0
+
+
+class Members(Waiting):
+    """The Pods that name one group, whether the group exists or not.
+
+    `bound` have a node and have not ended, `foreign` wait for another scheduler.
+    """
+
+    bound: dict[str, None] = msgspec.field(default_factory=dict)
+    foreign: dict[str, None] = msgspec.field(default_factory=dict)
 
     @property
     def created(self) -> int:
@@ -174,8 +202,6 @@ class Kept(msgspec.Struct, gc=False, array_like=True):
     manifest: int
     revision: int
     created_us: int
-    parent: str | None = None
-    """Of a CompositePodGroup: the name of the one above it."""
     deletion: Deletion | None = None
 
 

@@ -16,6 +16,10 @@ import msgspec
 
 from domain.times import SECOND
 
+SILENCE_US = 300 * SECOND
+"""How long the Pods of an incomplete tree are held before they say so: as long as kube-scheduler
+leaves anything in the unschedulable lane."""
+
 SortKey = tuple[int, int, int, str, str, str]
 
 
@@ -95,8 +99,18 @@ class Entity(msgspec.Struct, kw_only=True, gc=False, array_like=True):
     hold: Hold | None = None
 
     @property
+    def kind(self) -> str:
+        return self.name.partition("/")[0]
+
+    @property
     def key(self) -> str:
         return self.name.partition("/")[2]
+
+    @property
+    def speaks_us(self) -> int | None:
+        """The moment at which its Pods say that their tree is incomplete; None if it is not."""
+        incomplete = self.hold is not None and self.hold.lane is Lane.INCOMPLETE
+        return self.timestamp + SILENCE_US if incomplete else None
 
     @property
     def rejected(self) -> bool:
@@ -140,6 +154,7 @@ class Queue:
         self._ready: list[tuple[SortKey, int, str]] = []
         self._waiting: list[tuple[int, SortKey, int, str]] = []
         self._poppable: list[tuple[int, SortKey, int, str]] = []
+        self._silent: list[tuple[int, int, str]] = []
         self._asleep: list[dict[str, int]] = [{} for _ in Stir]
         self.by_clock = False
 
@@ -172,6 +187,8 @@ class Queue:
         ticket = self._tickets[name] = self._issued
         self._no_longer_asleep(name)
         if entity.hold is not None:
+            if entity.speaks_us is not None:
+                heapq.heappush(self._silent, (entity.speaks_us, ticket, name))
             return
         if entity.verdict is Verdict.UNTRIED:
             heapq.heappush(self._ready, (entity.order(), ticket, name))
@@ -222,6 +239,11 @@ class Queue:
         poppable = self._head(self._poppable)
         return None if poppable is None else self.entities[poppable[-1]]
 
+    @property
+    def crowded(self) -> bool:
+        """Whether more than one entity may be due; never wrong in saying no to what `first_due` has seen."""
+        return len(self._ready) + len(self._poppable) > 1
+
     def _head(self, heap: list) -> tuple | None:  # type: ignore[type-arg]
         while heap:
             entry = heap[0]
@@ -248,6 +270,12 @@ class Queue:
         if self._head(self._ready) is not None or self._head(self._poppable) is not None:
             return 0
         entry = self._head(self._waiting)
+        return None if entry is None else entry[0]
+
+    def next_to_speak(self, now: int) -> int | None:
+        """The earliest moment after `now` at which Pods say that their tree is incomplete."""
+        while (entry := self._head(self._silent)) is not None and entry[0] <= now:
+            heapq.heappop(self._silent)
         return None if entry is None else entry[0]
 
     def in_order(self, now: int) -> Iterator[tuple[Lane, Entity]]:

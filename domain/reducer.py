@@ -15,6 +15,7 @@ from msgspec import UNSET
 from domain import events as ev
 from domain.errors import CorruptLog
 from domain.holds import hold_of
+from domain.incomplete import speaks, spoken
 from domain.manifests import (
     Metadata,
     PodStatus,
@@ -25,15 +26,14 @@ from domain.manifests import (
     read_metadata,
     read_namespace,
     read_node,
-    read_parent,
     read_pod,
     read_priority_class,
     read_status,
     run_time,
 )
-from domain.objects import TERMINAL_PHASES, Condition, Kept, NodeRecord, Pod, Standing
+from domain.objects import POD_GROUP, TERMINAL_PHASES, Condition, Group, Kept, NodeRecord, Pod, Standing
 from domain.queue import Entity, Stir, Verdict, backoff_us, due_after
-from domain.refusals import reason_of, told
+from domain.refusals import SCHEDULER_ERROR, reason_of, told
 from domain.scheduling.texts import GATED_MESSAGE, PREEMPTED
 from domain.state import State
 
@@ -231,10 +231,10 @@ def _pod_evicted(state: State, evicted: ev.PodEvicted, position: int, _: int) ->
     _begin_deletion(pod, ev.Deletion(at=evicted.at, grace=evicted.grace))
     pod.revision = position
     state.enlist(pod)
-    group = None if pod.group is None else state.groups.get(pod.group)
-    if group is not None and group.disrupted_whole:
-        group.disruption = Condition("True", PREEMPTED, evicted.message, evicted.at)
-        group.revision = position
+    for group in () if pod.group is None else state.root_of(pod.group).groups:
+        if group.disrupted_whole:
+            group.disruption = Condition("True", PREEMPTED, evicted.message, evicted.at)
+            group.revision = position
     entity = state.queue.entities.get(evicted.preemptor)
     if entity is not None and not entity.is_pod:  # its next attempt says that this is under way
         entity.changed = position
@@ -255,7 +255,7 @@ def _binding_failed(state: State, failed: ev.BindingFailed, position: int, at: i
         raise CorruptLog(f"binding of Pod {pod.key} to {failed.node} failed: it is on {pod.node}")
     state.delist(pod)
     pod.node, pod.queued_us, pod.revision = None, at, position
-    pod.condition = Condition("False", reason_of("error"), failed.message, at, pod.generation)
+    pod.condition = Condition("False", SCHEDULER_ERROR, failed.message, at, pod.generation)
     state.enlist(pod)
     state.queue.stir(Stir.ROOM, position)
     _look_again(state, pod, position, at)
@@ -288,11 +288,11 @@ def _deletion_in(metadata: Metadata, at: int) -> ev.Deletion | None:
 
 def _room_taken(state: State, node: str | None, position: int, *, by: Pod | None = None) -> None:
     """Wake those that were promised room on `node`, some of which has gone to another Pod."""
+    taker = None if by is None else state.waits_as(by)
     for key in state.nominated:
         pod = state.pods[key]
-        same_group = by is not None and by.group is not None and by.group == pod.group
-        entity = None if pod.nominated != node or pod is by or same_group else state.entity_of(pod)
-        if entity is not None:
+        entity = None if pod.nominated != node else state.entity_of(pod)
+        if entity is not None and entity.name != taker:
             entity.changed = position
             state.queue.put(entity)
 
@@ -306,22 +306,23 @@ def _look_again(state: State, pod: Pod, position: int, at: int) -> None:
         else:
             state.queue.drop(name)
     else:
-        _review_group(state, pod.group, position, at)
+        _review_group(state, state.waits_as(pod), position, at)
 
 
-def _review_group(state: State, group: str, position: int, at: int) -> None:
-    members = state.members.get(group)
-    if members is None or not members.pending:
-        state.queue.drop(f"PodGroup/{group}")
-        return
-    _review(state, f"PodGroup/{group}", state.pods[next(iter(members.pending))], position, at)
+def _review_group(state: State, name: str, position: int, at: int) -> None:
+    """Bring the entity `name`, which is no single Pod, up to date."""
+    oldest = next(iter(state.waiting_as(name).pending), None)
+    if oldest is None:
+        state.queue.drop(name)
+    else:
+        _review(state, name, state.pods[oldest], position, at)
 
 
 def _review(state: State, name: str, oldest: Pod, position: int, at: int) -> None:
     """Make or update the entity `name`, whose oldest pending Pod is `oldest`."""
     entity = state.queue.entities.get(name)
     is_pod = oldest.group is None
-    group = None if oldest.group is None else state.groups.get(oldest.group)
+    group = None if is_pod else state.group_of(name)
     uid = oldest.uid if is_pod else "" if group is None else group.uid
     if entity is None or entity.uid != uid:  # a group that came, went or was made again is a new entity
         entity = Entity(name=name, uid=uid, priority=0, timestamp=at, arrival=0, is_pod=is_pod)
@@ -331,34 +332,34 @@ def _review(state: State, name: str, oldest: Pod, position: int, at: int) -> Non
         entity.priority = group.priority
     entity.arrival = oldest.arrival
     entity.changed = position
-    entity.hold = hold_of(state, entity, oldest, group)
+    entity.hold = hold_of(state, entity, oldest)
     state.queue.put(entity)
 
 
 def _member_left(state: State, pod: Pod, group: str, position: int, at: int) -> None:
-    """Bring the entity of `group` up to date after `pod` left it for a node.
+    """Bring the entity of the Pods of `group` up to date after `pod` left it for a node.
 
     That neither wakes nor holds the others, unless they are all being deleted.
     """
-    name = f"PodGroup/{group}"
-    members = state.members[group]
-    if not members.pending:
+    name = state.forest.waits_as(group)
+    waiting = state.waiting_as(name)
+    if not waiting.pending:
         state.queue.drop(name)
         return
     entity = state.queue.entities[name]
-    oldest = state.pods[next(iter(members.pending))]
+    oldest = state.pods[next(iter(waiting.pending))]
     if oldest.arrival > entity.snapshot:  # whoever waits came while the attempt was made: a new entity
         state.queue.drop(name)
         _review(state, name, oldest, position, oldest.queued_us)
-    elif members.dying:
-        _review_group(state, group, position, at)
+    elif waiting.dying:
+        _review_group(state, name, position, at)
     elif entity.arrival == pod.arrival:
         entity.arrival = oldest.arrival
         state.queue.put(entity)
 
 
 def _due(state: State, entity: Entity, failures: int) -> int:
-    pods = 1 if entity.is_pod else len(state.members_of(entity.key).pending)
+    pods = 1 if entity.is_pod else len(state.waiting_as(entity.name).pending)
     config = state.config
     backoff = backoff_us(failures, pods, initial=config.initial_backoff_us, longest=config.max_backoff_us)
     return due_after(entity.timestamp, backoff)
@@ -412,12 +413,16 @@ def _what_helps(state: State, pods: Iterable[Pod]) -> Stir:
     """What could make room for `pods`, which were refused.
 
     Pods of one shape fit as often as they fit, wherever they go, unless rules about other Pods tell
-    them apart; a Pod with such rules can be helped by any Pod and any node.
+    them apart; a Pod with such rules can be helped by any Pod and any node. A single Pod can clear a
+    node of somebody whose unit also keeps it away from elsewhere, once a Pod of the unit comes there.
     """
-    specs = [state.spec(pod) for pod in pods]
+    waiting = list(pods)
+    specs = [state.spec(pod) for pod in waiting]
     if any(spec.shape.peer is not None for spec in specs):
         return Stir.RULE
-    told_apart = state.nodes.crowd.has_terms
+    told_apart = state.has_terms
+    if told_apart and any(pod.group is None for pod in waiting):
+        return Stir.MOVE
     return (
         Stir.ROOM
         if len({(spec.shape, spec.peer if told_apart else None) for spec in specs}) == 1
@@ -427,18 +432,18 @@ def _what_helps(state: State, pods: Iterable[Pod]) -> Stir:
 
 def _show(state: State, attempt: ev.GroupAttempted, position: int) -> None:
     """Write the conditions that follow from an attempt (kube-scheduler 1.37, failure handler)."""
-    at, reason = attempt.at, reason_of(attempt.outcome)
+    at = attempt.at
     for found in attempt.groups:
-        group = state.groups.get(found.group.partition("/")[2])
+        group = state.group_of(found.group)
         if group is not None and not (group.condition is not None and group.condition.status == "True"):
             before = group.condition
             if found.status == "Success":
                 group.condition = Condition("True", "Scheduled", "", at)
             else:
-                group.condition = _condition(before, reason, found.message, at)
+                group.condition = _condition(before, reason_of(found.status), found.message, at)
             if group.condition != before:
                 group.revision = position
-    for keys, message in told(attempt):
+    for keys, reason, message in told(attempt):
         made: dict[tuple[Condition | None, int], Condition] = {}
         for key in keys:
             pod = state.pods.get(key)
@@ -501,52 +506,72 @@ def _node_deleted(state: State, deleted: ev.NodeDeleted, position: int, _: int) 
 # Groups
 
 
-def _group_added(state: State, added: ev.PodGroupAdded, position: int, at: int) -> None:
-    if added.key in state.groups:
-        raise CorruptLog(f"PodGroup {added.key} exists already")
+def _group_added(state: State, added: ev.Added, position: int, at: int) -> None:
+    kind = ev.kind_of(added)
+    if added.key in state.groups_of(kind):
+        raise CorruptLog(f"{kind} {added.key} exists already")
     metadata = read_metadata(added.object)
     created = moment(metadata.creation_timestamp, at)
-    group = read_group(added.object, arrival=position, created_us=created)
+    group = read_group(added.object, kind, arrival=position, created_us=created)
     group.deletion = _deletion_in(metadata, at)
-    state.put_group(group)
-    _rank_changed(state, added.key, position)
-    if group.deletion is not None:
-        state.released[added.key] = None
-    _review_group(state, added.key, position, at)
+    _put_group(state, group, position, at)
+    _rank_changed(state, group, position)
 
 
-def _group_updated(state: State, updated: ev.PodGroupUpdated, position: int, at: int) -> None:
-    group = state.groups.get(updated.key)
+def _group_updated(state: State, updated: ev.Updated, position: int, at: int) -> None:
+    kind = ev.kind_of(updated)
+    group = state.groups_of(kind).get(updated.key)
     if group is None:
-        raise CorruptLog(f"there is no PodGroup {updated.key}")
+        raise CorruptLog(f"there is no {kind} {updated.key}")
     if updated.object is not UNSET:
-        new = read_group(updated.object, arrival=group.arrival, created_us=group.created_us)
+        new = read_group(updated.object, kind, arrival=group.arrival, created_us=group.created_us)
         if new.uid != group.uid:
-            raise CorruptLog(f"PodGroup {updated.key} has uid {group.uid}, not {new.uid}")
+            raise CorruptLog(f"{kind} {updated.key} has uid {group.uid}, not {new.uid}")
         new.manifest, new.condition, new.disruption = position, group.condition, group.disruption
         new.deletion = _deletion_in(read_metadata(updated.object), at) or group.deletion
         group = new
-        state.put_group(group)
     if updated.deletion is not None:
         group.deletion = updated.deletion
     group.revision = position
-    if group.deletion is not None:
-        state.released[updated.key] = None
-    _review_group(state, updated.key, position, at)
+    _put_group(state, group, position, at)
 
 
-def _group_deleted(state: State, deleted: ev.PodGroupDeleted, position: int, at: int) -> None:
-    group = state.drop_group(deleted.key)
+def _put_group(state: State, group: Group, position: int, at: int) -> None:
+    _keep_what_was_said(state, group.kind, group.key, position, at)
+    concerned = state.put_group(group)
+    if group.kind == POD_GROUP and group.deletion is not None:
+        state.released[group.key] = None
+    for name in concerned:
+        _review_group(state, name, position, at)
+
+
+def _group_deleted(state: State, deleted: ev.Deleted, position: int, at: int) -> None:
+    kind = ev.kind_of(deleted)
+    group = state.groups_of(kind).get(deleted.key)
     if group is None or group.uid != deleted.uid:
-        raise CorruptLog(f"there is no PodGroup {deleted.key} with uid {deleted.uid}")
-    _rank_changed(state, deleted.key, position)
-    state.released.pop(deleted.key, None)
-    _review_group(state, deleted.key, position, at)
+        raise CorruptLog(f"there is no {kind} {deleted.key} with uid {deleted.uid}")
+    _keep_what_was_said(state, kind, deleted.key, position, at)
+    concerned = state.drop_group(kind, deleted.key)
+    _rank_changed(state, group, position)
+    if kind == POD_GROUP:
+        state.released.pop(deleted.key, None)
+    for name in concerned:
+        _review_group(state, name, position, at)
 
 
-def _rank_changed(state: State, group: str, position: int) -> None:
-    """Members that run take their priority as victims from their group while it exists."""
-    if state.members_of(group).bound:
+def _keep_what_was_said(state: State, kind: str, key: str, position: int, at: int) -> None:
+    """Pods below a group that have said that their tree is incomplete do not take it back."""
+    for leaf in state.leaves_of(kind, key):
+        entity = state.queue.entities.get(state.forest.waits_as(leaf))
+        if entity is not None and speaks(entity, at):
+            for name in state.members_of(leaf).pending:
+                pod = state.pods[name]
+                pod.condition, pod.revision = spoken(state, entity, pod), position
+
+
+def _rank_changed(state: State, group: Group, position: int) -> None:
+    """Members that run take their priority as victims from their root while it exists."""
+    if any(state.members_of(leaf).bound for leaf in state.leaves_of(group.kind, group.key)):
         state.queue.stir(Stir.ROOM, position)
 
 
@@ -578,8 +603,6 @@ def _kept_added(state: State, added: ev.Added, position: int, at: int) -> None:
     created = moment(metadata.creation_timestamp, at)
     kept = objects[added.key] = Kept(added.key, metadata.uid, position, position, position, created)
     kept.deletion = _deletion_in(metadata, at)
-    if kind == "CompositePodGroup":
-        kept.parent = read_parent(added.object)
     if kind == "PriorityClass":
         state.priority_classes[added.key] = read_priority_class(added.object)
     if kind == "PodDisruptionBudget":
@@ -639,9 +662,9 @@ _CHANGES: Mapping[type[ev.Fact], _Change] = {
     ev.PodGroupAdded: _group_added,
     ev.PodGroupUpdated: _group_updated,
     ev.PodGroupDeleted: _group_deleted,
-    ev.CompositePodGroupAdded: _kept_added,
-    ev.CompositePodGroupUpdated: _kept_updated,
-    ev.CompositePodGroupDeleted: _kept_deleted,
+    ev.CompositePodGroupAdded: _group_added,
+    ev.CompositePodGroupUpdated: _group_updated,
+    ev.CompositePodGroupDeleted: _group_deleted,
     ev.WorkloadAdded: _kept_added,
     ev.WorkloadUpdated: _kept_updated,
     ev.WorkloadDeleted: _kept_deleted,

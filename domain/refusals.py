@@ -1,21 +1,25 @@
 """What an attempt tells each Pod that it gave no node. Source: kube-scheduler 1.37, failure handler."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from domain.events import GroupAttempted
 from domain.scheduling.texts import FITTED_PREFIX
 
+UNSCHEDULABLE: Final = "Unschedulable"
+SCHEDULER_ERROR: Final = "SchedulerError"
 
-def told(findings: GroupAttempted) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Pods, each with the message that they get, by what was found; those that are skipped get none."""
+
+def told(findings: GroupAttempted) -> Iterator[tuple[tuple[str, ...], str, str]]:
+    """Pods, with the reason and the message that they get; those that were skipped get none."""
     prefix = "" if findings.outcome == "waitingOnPreemption" else FITTED_PREFIX
     for found in findings.groups:
-        yield found.untried, found.text
-        yield found.fitted, prefix + found.message
+        yield found.untried, reason_of(found.status), found.text
+        yield found.fitted, UNSCHEDULABLE, prefix + found.message
     for shape in findings.shapes:
-        yield shape.pods, shape.message
+        yield shape.pods, UNSCHEDULABLE, shape.message
 
 
-def reason_of(outcome: str) -> str:
-    """The reason of the conditions that an attempt without success writes."""
-    return "SchedulerError" if outcome == "error" else "Unschedulable"
+def reason_of(status: str) -> str:
+    """The reason of a condition that says that a group of this status was not scheduled."""
+    return SCHEDULER_ERROR if status == "Error" else UNSCHEDULABLE

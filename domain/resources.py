@@ -12,6 +12,7 @@ from domain.quantities import Number, milli
 PODS = "pods"
 CPU = "cpu"
 MEMORY = "memory"
+EPHEMERAL_STORAGE = "ephemeral-storage"
 
 Amount: TypeAlias = int | str
 """An amount at rest: as text where 64 bits cannot hold it, for msgpack has no larger integers.

@@ -5,6 +5,7 @@ node, so that rows are in the order of names and the first of equals is the smal
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -49,6 +50,34 @@ class Labels(NamedTuple):
     codes: NDArray[np.intp]
 
 
+@dataclass(frozen=True, slots=True)
+class Domains:
+    """The nodes of a roster by their value of one label, without those that lack it.
+
+    `names` are the D values, sorted. `rows` are the nodes, domain by domain and rising in each;
+    `starts`, of shape (D,), are the places in `rows` where the domains begin.
+    """
+
+    names: list[str]
+    rows: Rows
+    starts: Rows
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def rows_of(self, domain: int) -> Rows:
+        """The nodes of domain number `domain`."""
+        end = self.starts[domain + 1] if domain + 1 < len(self) else len(self.rows)
+        return self.rows[self.starts[domain] : end]
+
+    def sums(self, column: Whole) -> Whole:
+        """`column`, with one element a node, added up by domain: shape (D,), exact."""
+        if column.dtype != np.object_ and float(np.abs(column).sum(dtype=np.float64)) > LARGEST:
+            column = column.astype(np.object_)
+        sums: Whole = np.add.reduceat(column[self.rows], self.starts)
+        return sums
+
+
 class Balance(NamedTuple):
     """cpu × memory of each node, and 50 divided by it, to compare their utilisations.
 
@@ -62,15 +91,15 @@ class Balance(NamedTuple):
 class Roster:
     """The facts of N nodes.
 
-    `resources` are `pods`, `cpu`, `memory`, then every other resource that some node has, sorted;
-    `allocatable` is of shape (R, N).
+    `resources` are `pods`, `cpu`, `memory`, then every other resource that some node has, sorted, or
+    those that are given; `allocatable` is of shape (R, N).
     """
 
-    def __init__(self, nodes: Iterable[NodeFacts]) -> None:
+    def __init__(self, nodes: Iterable[NodeFacts], resources: list[str] | None = None) -> None:
         self.facts = sorted(nodes, key=lambda facts: facts.name)
         self.names = [facts.name for facts in self.facts]
         self.row = {name: row for row, name in enumerate(self.names)}
-        self.resources = _resources(self.facts)
+        self.resources = _resources(self.facts) if resources is None else resources
         self.column = {resource: column for column, resource in enumerate(self.resources)}
         self.allocatable = np.stack(
             [
@@ -81,6 +110,8 @@ class Roster:
         self.balance = _balance(self.allocatable[self.column[CPU]], self.allocatable[self.column[MEMORY]])
         """None where the products do not fit int64."""
         self._labels: dict[str, Labels] = {}
+        self._domains: dict[str, Domains] = {}
+        self._parts: dict[tuple[str, int], Roster] = {}
         self._remembered: dict[Hashable, Any] = {}
 
     def __len__(self) -> int:
@@ -93,13 +124,32 @@ class Roster:
             labels = self._labels[key] = _labels([facts.labels.get(key) for facts in self.facts])
         return labels
 
-    def remembered(self, what: Callable[["Roster", PodShape], T], shape: PodShape) -> T:
-        """`what(self, shape)`, worked out once for as long as it is among the last few hundred."""
-        found: T | None = self._remembered.get((what, shape))
+    def domains(self, key: str) -> Domains:
+        """The nodes that have the label `key`, by its value."""
+        domains = self._domains.get(key)
+        if domains is None:
+            domains = self._domains[key] = _domains(self.labels(key))
+        return domains
+
+    def part(self, key: str, domain: int) -> "Roster":
+        """The nodes of one of `domains(key)`, in the same order and with the same resources."""
+        part = self._parts.get((key, domain))
+        if part is None:
+            facts = [self.facts[row] for row in self.domains(key).rows_of(domain).tolist()]
+            part = self._parts[key, domain] = Roster(facts, self.resources)
+        return part
+
+    def remembered(self, what: Callable[..., T], shape: PodShape, *more: Hashable) -> T:
+        """`what(self, shape, *more)`, worked out once for as long as it is among the last few hundred.
+
+        `more` is all that the answer depends on beside the nodes and the shape.
+        """
+        key = (what, shape, *more)
+        found: T | None = self._remembered.get(key)
         if found is None:
             if len(self._remembered) >= _REMEMBERED:
                 del self._remembered[next(iter(self._remembered))]
-            found = self._remembered[what, shape] = what(self, shape)
+            found = self._remembered[key] = what(self, shape, *more)
         return found
 
     def mask(self, names: Iterable[str]) -> Mask:
@@ -138,3 +188,14 @@ def _labels(values: list[str | None]) -> Labels:
         [-1 if value is None else codes.setdefault(value, len(codes)) for value in values], dtype=np.intp
     )
     return Labels(list(codes), column)
+
+
+def _domains(labels: Labels) -> Domains:
+    by_name = sorted(range(len(labels.values)), key=labels.values.__getitem__)
+    rank = np.empty(len(by_name) + 1, dtype=np.intp)
+    rank[by_name] = np.arange(len(by_name))
+    rank[-1] = -1  # where the code of nodes without the label points to
+    ranks = rank[labels.codes]
+    rows = np.argsort(ranks, kind="stable")[np.count_nonzero(ranks < 0) :]
+    starts = np.searchsorted(ranks[rows], np.arange(len(by_name)))
+    return Domains([labels.values[code] for code in by_name], rows, starts)

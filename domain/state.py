@@ -4,17 +4,19 @@ A State is mutable and belongs to whoever folds it; `copy` gives an independent 
 is true that the log does not say: it can be thrown away and folded again.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from domain.budgets import Budget
 from domain.errors import CorruptLog
 from domain.events import SchedulerConfigured
+from domain.forest import Chain, Forest, Tree
 from domain.manifests import Specs
 from domain.node_facts import NodeFacts
 from domain.nodes import NodeTable
 from domain.objects import (
+    POD_GROUP,
     TERMINAL_PHASES,
     Group,
     Kept,
@@ -24,11 +26,13 @@ from domain.objects import (
     PodSpec,
     PriorityClassFacts,
     Standing,
+    Waiting,
 )
 from domain.peers import Peer
+from domain.profile import DEFAULT_PROFILE, Profile
 from domain.queue import Entity, Lane, Queue
 
-FORMAT = 4
+FORMAT = 5
 """Version of the encoded form; a snapshot of another one is not used."""
 
 
@@ -45,7 +49,10 @@ class State:
         self.config = SchedulerConfigured()
         self.pods: dict[str, Pod] = {}
         self.groups: dict[str, Group] = {}
+        self.composites: dict[str, Group] = {}
         self.members: dict[str, Members] = {}
+        self.forest = Forest(self.groups, self.composites, self.members)
+        self._waiting: dict[str, Waiting] = {}
         self.nodes = NodeTable()
         self.node_records: dict[str, NodeRecord] = {}
         self.priority_classes: dict[str, PriorityClassFacts] = {}
@@ -60,7 +67,7 @@ class State:
         self.evicted: dict[str, None] = {}
         """Pods on nodes that the scheduler has evicted and that have not ended."""
         self.group_priorities: dict[int, int] = {}
-        """How many PodGroups have each priority."""
+        """How many groups of either kind have each priority."""
         self.budgets: dict[str, Budget] = {}
         self.specs = Specs()
 
@@ -74,9 +81,26 @@ class State:
             return Standing.PENDING
         return Standing.FOREIGN
 
+    def profile_for(self, pods: Iterable[Pod]) -> Profile:
+        """The profile by which `pods` are scheduled, who all have one scheduler."""
+        first = next(iter(pods), None)
+        return DEFAULT_PROFILE if first is None else self.config.profile(self.spec(first).scheduler)
+
     def spec(self, pod: Pod) -> PodSpec:
         """What the spec of `pod` means for the scheduler."""
         return self.specs.all[pod.spec]
+
+    def peer(self, pod: Pod) -> Peer:
+        """What rules of other Pods see of `pod` as it is now."""
+        peer = self.spec(pod).peer
+        return peer if pod.deletion is None else msgspec.structs.replace(peer, leaving=True)
+
+    @property
+    def has_terms(self) -> bool:
+        """Whether some Pod on a node, or nominated to one, has rules for the Pods near it."""
+        return self.nodes.crowd.has_terms or any(
+            self.spec(self.pods[key]).peer.terms is not None for key in self.nominated
+        )
 
     def enlist(self, pod: Pod) -> None:
         """Count `pod` in its group and on its node; to be called once it is in its standing."""
@@ -86,7 +110,7 @@ class State:
         spec = self.specs.all[pod.spec]
         if standing is Standing.BOUND:
             assert pod.node is not None
-            self.nodes.take(pod.node, spec.shape, _peer(spec, pod))
+            self.nodes.take(pod.node, spec.shape, self.peer(pod))
             self.bound_priorities[spec.priority] = self.bound_priorities.get(spec.priority, 0) + 1
             if pod.disruption is not None:
                 self.evicted[pod.key] = None
@@ -96,13 +120,24 @@ class State:
             members = self.members.get(pod.group)
             if members is None:
                 members = self.members[pod.group] = Members()
-            if standing is not Standing.PENDING:
+            if standing is Standing.PENDING:
+                self._wait(members, pod)
+                if (waiting := self._waiting_above(pod.group)) is not None:
+                    self._wait(waiting, pod)
+            else:
                 members.of(standing)[pod.key] = None
-                return
-            self._insert(members.pending, pod)
-            if spec.gates:
-                self._insert(members.gated, pod)
-            members.dying += pod.deletion is not None
+            self.forest.count(pod.group)
+
+    def _wait(self, waiting: Waiting, pod: Pod) -> None:
+        self._insert(waiting.pending, pod)
+        if self.spec(pod).gates:
+            self._insert(waiting.gated, pod)
+        waiting.dying += pod.deletion is not None
+
+    def _waiting_above(self, group: str) -> Waiting | None:
+        """Those who wait as one with the Pods of `group`; None if that is its Pods alone."""
+        name = self.forest.waits_as(group)
+        return None if name.startswith(POD_GROUP) else self._waiting.setdefault(name, Waiting())
 
     def _insert(self, keys: dict[str, None], pod: Pod) -> None:
         """Add `pod` to `keys`, which stay in the order of arrival."""
@@ -121,7 +156,7 @@ class State:
         if standing is Standing.BOUND:
             assert pod.node is not None
             spec = self.spec(pod)
-            self.nodes.give_back(pod.node, spec.shape, _peer(spec, pod))
+            self.nodes.give_back(pod.node, spec.shape, self.peer(pod))
             left = self.bound_priorities[spec.priority] - 1
             if left:
                 self.bound_priorities[spec.priority] = left
@@ -132,28 +167,73 @@ class State:
         if pod.group is not None:
             members = self.members[pod.group]
             if standing is Standing.PENDING:
-                del members.pending[pod.key]
-                members.gated.pop(pod.key, None)
-                members.dying -= pod.deletion is not None
+                self._leave(members, pod)
+                self._leave_above(pod)
             else:
                 del members.of(standing)[pod.key]
             if not (members.bound or members.pending or members.foreign):
                 del self.members[pod.group]
+            self.forest.count(pod.group)
 
-    def put_group(self, group: Group) -> None:
-        """Add a PodGroup, or take it for the one of its key."""
-        before = self.groups.get(group.key)
+    def _leave(self, waiting: Waiting, pod: Pod) -> None:
+        del waiting.pending[pod.key]
+        waiting.gated.pop(pod.key, None)
+        waiting.dying -= pod.deletion is not None
+
+    def _leave_above(self, pod: Pod) -> None:
+        assert pod.group is not None
+        name = self.forest.waits_as(pod.group)
+        if (waiting := self._waiting.get(name)) is not None:
+            self._leave(waiting, pod)
+            if not waiting.pending:
+                del self._waiting[name]
+
+    def groups_of(self, kind: str) -> dict[str, Group]:
+        """The groups of a kind, by key."""
+        return self.groups if kind == POD_GROUP else self.composites
+
+    def group_of(self, subject: str) -> Group | None:
+        """The group that `subject` names, if it exists."""
+        kind, _, key = subject.partition("/")
+        return self.groups_of(kind).get(key)
+
+    def leaves_of(self, kind: str, key: str) -> list[str]:
+        """The PodGroups of a tree, by key: itself, or those below a composite, which need not exist."""
+        return [key] if kind == POD_GROUP else [leaf.key for leaf in self.forest.leaves(key)]
+
+    def put_group(self, group: Group) -> tuple[str, ...]:
+        """Add a group, or take it for the one of its kind and key; the entities that it concerns."""
+        return self._exchange(group.kind, group.key, group)
+
+    def drop_group(self, kind: str, key: str) -> tuple[str, ...]:
+        """Take a group away; the entities that it concerns."""
+        return self._exchange(kind, key, None)
+
+    def _exchange(self, kind: str, key: str, group: Group | None) -> tuple[str, ...]:
+        """Put `group` where one is or may be; the names of all entities this makes, changes or ends."""
+        leaves = self.leaves_of(kind, key)
+        moved = [self.pods[pod] for leaf in leaves for pod in self.members_of(leaf).pending]
+        concerned = dict.fromkeys(map(self.forest.waits_as, leaves))
+        for pod in moved:
+            self._leave_above(pod)
+        groups = self.groups_of(kind)
+        before = groups.get(key)
+        if group is not None:
+            groups[key] = group
+            self._count_group(group, 1)
+        else:
+            del groups[key]
         if before is not None:
             self._count_group(before, -1)
-        self._count_group(group, 1)
-        self.groups[group.key] = group
-
-    def drop_group(self, key: str) -> Group | None:
-        """Take a PodGroup away, and return it; None if there is none."""
-        group = self.groups.pop(key, None)
+            self.forest.drop(before)
         if group is not None:
-            self._count_group(group, -1)
-        return group
+            self.forest.put(group)
+        for pod in moved:
+            assert pod.group is not None
+            if (waiting := self._waiting_above(pod.group)) is not None:
+                self._wait(waiting, pod)
+        concerned.update(dict.fromkeys(map(self.forest.waits_as, leaves)))
+        return tuple(concerned)
 
     def _count_group(self, group: Group, step: int) -> None:
         count = self.group_priorities.pop(group.priority, 0) + step
@@ -164,20 +244,47 @@ class State:
         """The Pods that name `group`; none if nobody does."""
         return self.members.get(group) or Members()
 
+    def waiting_as(self, name: str) -> Waiting:
+        """The Pods that wait as the entity `name`, which is no single Pod; none if nobody does."""
+        kind, _, key = name.partition("/")
+        if kind != POD_GROUP:
+            return self._waiting.get(name) or Waiting()
+        apart = self.forest.waits_as(key) != name
+        return Waiting() if apart else self.members_of(key)
+
     def pending_of(self, entity: Entity) -> Iterator[Pod]:
         """The Pods that wait as `entity`, oldest first, dying ones included."""
         if entity.is_pod:
             yield self.pods[entity.key]
         else:
-            for key in self.members_of(entity.key).pending:
+            for key in self.waiting_as(entity.name).pending:
                 yield self.pods[key]
+
+    def root_of(self, group: str) -> Chain:
+        """The way from the PodGroup `group`, which need not exist, up to the root of its tree."""
+        return self.forest.chain(POD_GROUP, group)
+
+    def tree_of(self, entity: Entity) -> Tree:
+        """The tree of groups that waits as `entity`, whose root exists."""
+        root = self.group_of(entity.name)
+        assert root is not None, f"{entity.name} has no root"
+        return self.forest.tree(root)
+
+    def waits_as(self, pod: Pod) -> str:
+        """The name of the entity as which `pod` waits, or would if it did."""
+        return f"Pod/{pod.key}" if pod.group is None else self.forest.waits_as(pod.group)
 
     def entity_of(self, pod: Pod) -> Entity | None:
         """The entity in which `pod` waits; None if it does not wait."""
-        name = f"Pod/{pod.key}" if pod.group is None else f"PodGroup/{pod.group}"
         if self.standing(pod) is not Standing.PENDING:
             return None
-        return self.queue.entities.get(name)
+        return self.queue.entities.get(self.waits_as(pod))
+
+    def entity_with(self, kind: str, key: str) -> Entity | None:
+        """The entity in which Pods below the group of `kind` and `key` wait; None if none do."""
+        waiting = (leaf for leaf in self.leaves_of(kind, key) if self.members_of(leaf).pending)
+        leaf = next(waiting, None)
+        return None if leaf is None else self.queue.entities[self.forest.waits_as(leaf)]
 
     def lane_of(self, pod: Pod, now: int) -> Lane | None:
         """The lane in which `pod` waits at `now`; None if it does not wait."""
@@ -187,10 +294,6 @@ class State:
     def copy(self) -> "State":
         """An independent State that is equal to this one."""
         return decode_state(encode_state(self))
-
-
-def _peer(spec: PodSpec, pod: Pod) -> Peer:
-    return spec.peer if pod.deletion is None else msgspec.structs.replace(spec.peer, leaving=True)
 
 
 class _Image(msgspec.Struct, array_like=True, kw_only=True):
@@ -203,6 +306,7 @@ class _Image(msgspec.Struct, array_like=True, kw_only=True):
     specs: list[PodSpec]
     pods: list[Pod]
     groups: list[Group]
+    composites: list[Group]
     nodes: list[tuple[NodeRecord, NodeFacts]]
     priority_classes: dict[str, PriorityClassFacts]
     kept: dict[str, list[Kept]]
@@ -227,6 +331,7 @@ def encode_state(state: State) -> bytes:
             specs=state.specs.all,
             pods=list(state.pods.values()),
             groups=list(state.groups.values()),
+            composites=list(state.composites.values()),
             nodes=[(record, state.nodes.facts(name)) for name, record in state.node_records.items()],
             priority_classes=state.priority_classes,
             kept={kind: list(objects.values()) for kind, objects in sorted(state.kept.items()) if objects},
@@ -250,7 +355,7 @@ def decode_state(body: bytes) -> State:
     state.position, state.at, state.config = image.position, image.at, image.config
     state.specs = Specs(image.specs)
     state.nodes.crowd.namespaces.update(image.namespaces)
-    for group in image.groups:
+    for group in (*image.composites, *image.groups):
         state.put_group(group)
     state.released = {group.key: None for group in image.groups if group.deletion is not None}
     for record, facts in image.nodes:

@@ -104,6 +104,23 @@ def group(name: str, min_count: int | None = None, *, namespace: str = "default"
     }
 
 
+def composite(
+    name: str, min_groups: int | None = None, *, namespace: str = "default", **spec: Any
+) -> Manifest:
+    """A CompositePodGroup: a gang of `min_groups`, or with the basic policy if that is None."""
+    policy: Manifest = {"basic": {}} if min_groups is None else {"gang": {"minGroupCount": min_groups}}
+    return {
+        "apiVersion": "scheduling.k8s.io/v1alpha3",
+        "kind": "CompositePodGroup",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {
+            "schedulingPolicy": policy,
+            "workloadRef": {"workloadName": "job", "templateName": name},
+            **spec,
+        },
+    }
+
+
 def key_of(manifest: Manifest) -> str:
     """`namespace/name`, or `name` for a cluster-wide object."""
     metadata = manifest["metadata"]

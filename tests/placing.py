@@ -5,7 +5,7 @@ import numpy as np
 from clusters import Cluster
 from domain.room import Room
 from domain.scheduling.evaluate import evaluate, feasible, fits
-from domain.scheduling.score import DEFAULT, Weights, score
+from domain.scheduling.score import score
 from domain.shapes import PodShape
 from reference import filters as reference
 from reference import neighbours
@@ -14,14 +14,14 @@ from reference.cycle import refuse_among
 from reference.filters import Host
 
 
-def place_plainly(room: Room, shape: PodShape, count: int, weights: Weights = DEFAULT) -> list[int]:
+def place_plainly(room: Room, shape: PodShape, count: int) -> list[int]:
     """One pod after the other: filter, score all feasible nodes, take the first of the best."""
     placed: list[int] = []
     while len(placed) < count:
         rows = np.flatnonzero(evaluate(room, shape).feasible)
         if not len(rows):
             break
-        row = int(rows[np.argmax(score(room, shape, rows, weights).total)])
+        row = int(rows[np.argmax(score(room, shape, rows).total)])
         room.assume(row, shape)
         placed.append(row)
     return placed

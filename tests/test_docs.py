@@ -5,8 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from domain.admission.scope import _NOTES
-from domain.events import PAYLOADS, Fact, GroupFinding, NodeReason, ResourceFinding, ShapeFinding
+from domain.events import (
+    PAYLOADS,
+    Fact,
+    GroupFinding,
+    NodeReason,
+    PlacementFinding,
+    ResourceFinding,
+    ShapeFinding,
+)
 
 DOCS = Path(__file__).parents[1] / "docs"
 _ROW = re.compile(r"^\| `(\w+)` \| ([^|]*) \|", re.MULTILINE)
@@ -18,7 +25,8 @@ def _documented() -> dict[str, list[str]]:
 
 
 _PARTS: dict[str, type[Fact]] = {
-    part.__name__: part for part in (GroupFinding, ShapeFinding, NodeReason, ResourceFinding)
+    part.__name__: part
+    for part in (GroupFinding, PlacementFinding, ShapeFinding, NodeReason, ResourceFinding)
 }
 
 
@@ -30,10 +38,3 @@ def test_the_docs_list_every_event() -> None:
 def test_the_docs_list_every_field_of_an_event(name: str) -> None:
     fields = ({**PAYLOADS, **_PARTS})[name].__struct_encode_fields__
     assert _documented()[name] == list(fields)
-
-
-def test_the_docs_name_what_is_held() -> None:
-    text = (DOCS / "compatibility.md").read_text(encoding="utf-8")
-    held = [path for rows in _NOTES.values() for path, why in rows if "held" in why]
-    assert held
-    assert [path for path in held if f"`{path}`" not in text] == []

@@ -5,22 +5,20 @@ import os
 import platform
 import socket
 import threading
-import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from domain.errors import GangerError
-from domain.events import Event, GroupAttempted
-from domain.state import State
+from domain.events import GroupAttempted
 from domain.times import SECOND
 from store.errors import LeaseHeld, StaleEpoch, StoreFull, StoreLocked, StoreUnavailable
 from store.leases import Lease, acquire, release, renew
 from store.notify import Watcher
 from worker.clocks import SystemClock, VirtualClock
 from worker.cluster import Cluster
-from worker.loop import Worker
+from worker.loop import LIVE, UNHURRIED, Worker
 
 TTL_US: Final = 15 * SECOND
 """How long a lease lasts: after a crash the next worker waits at most so long."""
@@ -53,21 +51,19 @@ class ActiveWorker:
         until_settled: bool = False,
     ) -> None:
         self.failure: Exception | None = None
-        self._timed = timed
         self._virtual = virtual
         self._until_settled = until_settled
         self._told_of_wait = False
-        self._attempts: list[GroupAttempted] = []
         self._cluster = cluster
         self._store = cluster.log.store
         self._clock = SystemClock()  # leases are between processes, whatever time their clusters live in
         self._holder = f"{_machine()}/{os.getpid()}/{uuid.uuid4().hex[:8]}"
-        self._worker = Worker(cluster)
+        limits = LIVE if virtual is None else UNHURRIED
+        self._worker = Worker(cluster, limits=limits, timed=timed)
         self._stopping = threading.Event()
         self._ended = threading.Event()
         self._watcher = Watcher(self._store, cluster.log.stream)
         self._thread = threading.Thread(target=self._run, name=f"worker-{cluster.log.stream}", daemon=True)
-        cluster.listen(self._note)
 
     def start(self) -> None:
         """Begin to work."""
@@ -110,7 +106,7 @@ class ActiveWorker:
         try:
             while not self._stopping.is_set():
                 lease = self._kept(lease)
-                if not self._step():
+                if not self._worker.step():
                     self._rest(lease)
         finally:
             release(self._store, lease)
@@ -137,21 +133,6 @@ class ActiveWorker:
         """Give back the lease of a process that did not live to do so: nobody need wait for its end."""
         now = self._clock.now()
         release(self._store, acquire(self._store, self._cluster.log.stream, dead, now=now, ttl_us=TTL_US))
-
-    def _step(self) -> bool:
-        with self._cluster.lock:
-            self._attempts.clear()
-            started = time.perf_counter()
-            moved = self._worker.step()
-            seconds = time.perf_counter() - started
-            attempts = list(self._attempts)
-        if self._timed is not None:
-            for attempt in attempts:
-                self._timed(attempt, seconds)
-        return moved
-
-    def _note(self, state: State, events: Sequence[Event]) -> None:
-        self._attempts += [event.payload for event in events if isinstance(event.payload, GroupAttempted)]
 
     def _kept(self, lease: Lease) -> Lease:
         """The lease, renewed if it is time for that. Raises StaleEpoch if it is somebody else's."""

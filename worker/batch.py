@@ -8,11 +8,13 @@ import msgspec
 
 from domain import events as ev
 from domain.admission import admit
+from domain.admission.configuration import read_configuration
 from domain.admission.deletion import Removal, delete, ended, release
 from domain.admission.kinds import Kind, kind_named
+from domain.configuration import CONFIGURATION, configuration_of
 from domain.envelope import canonical
 from domain.manifests import read_priority_class
-from domain.objects import Group, Kept, PriorityClassFacts
+from domain.objects import Group, PriorityClassFacts
 from domain.state import State
 from worker.shown import SystemClass, as_stored, record_of, visible_of
 
@@ -128,16 +130,9 @@ class Batch:
     def children_of(self, composite_key: str) -> bool:
         """Whether some group names the composite as its parent."""
         namespace, _, name = composite_key.partition("/")
-        groups: dict[tuple[str, str], Group | Kept] = {
-            ("PodGroup", key): group for key, group in self._state.groups.items()
-        }
-        groups.update(
-            (("CompositePodGroup", key), kept)
-            for key, kept in self._state.kept.get("CompositePodGroup", {}).items()
-        )
-        for place, record in groups.items():
-            if place not in self._done and record.parent == name and place[1].startswith(f"{namespace}/"):
-                return True
+        children = self._state.forest.children(composite_key)
+        if any((child.kind, child.key) not in self._done for child in children):
+            return True
         return any(
             kind in ("PodGroup", "CompositePodGroup")
             and key.startswith(f"{namespace}/")
@@ -165,6 +160,20 @@ class Batch:
     def apply(self, manifest: dict[str, Any], *, namespace: str | None) -> Outcome:
         """Create an object or update it by its whole manifest."""
         return self._take(admit.apply(self, manifest, namespace=namespace, now=self.now, uid=self._new_uid()))
+
+    def configure(self, document: Mapping[str, Any]) -> Outcome:
+        """Configure the scheduler by a whole KubeSchedulerConfiguration. Raises Invalid, BadRequest."""
+        read = read_configuration(document)
+        changed = read.config != self._state.config
+        if changed:
+            self.payloads.append(read.config)
+        return Outcome(
+            CONFIGURATION,
+            "",
+            "configured" if changed else "unchanged",
+            configuration_of(read.config),
+            read.notes,
+        )
 
     def delete(self, kind: Kind, key: str, *, grace: int | None = None) -> Outcome:
         """Delete an object as a user does: protection and grace hold."""
@@ -245,7 +254,7 @@ class Batch:
     def _release(self, kind: Kind, key: str) -> None:
         """Let go of a group that is being deleted, if nothing protects it any more."""
         record = record_of(self._state, kind.name, key)
-        being_deleted = isinstance(record, Group | Kept) and record.deletion is not None
+        being_deleted = isinstance(record, Group) and record.deletion is not None
         if being_deleted or (kind.name, key) in self._done:
             removal = release(self, kind, key)
             if removal is not None:

@@ -1,7 +1,7 @@
 """One cluster: its log, the State folded from it, and requests to it."""
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -10,6 +10,7 @@ from msgspec import UNSET
 from domain.admission.kinds import Kind
 from domain.budgets import Counted
 from domain.conflict import stands
+from domain.envelope import Draft
 from domain.errors import CorruptLog, Expired, GangerError, PositionConflict, Refused
 from domain.events import Added, Event, Payload, PodAdded, PodUpdated, Updated
 from domain.reducer import fold
@@ -23,7 +24,7 @@ from store.snapshots import Snapshots
 from store.verify import verify as verify_chain
 from worker.batch import Batch, Outcome, Request
 from worker.clocks import Clock
-from worker.shown import SystemClass, Visible, all_visible, as_shown, counts_of, visible_of
+from worker.shown import SystemClass, Visible, all_visible, as_shown, counts_of, record_at, visible_of
 from worker.turns import Turns
 
 SNAPSHOT_EVERY = 20_000
@@ -46,7 +47,8 @@ def random_uid() -> str:
 class Cluster:
     """The log of one cluster and its State, kept up to date; safe to use from several threads.
 
-    `state` is only to be read while `lock` is held, or by the one thread that also writes.
+    `state` is only to be read while `lock` is held, or by the one thread that also writes. Listeners
+    hear of what is durable only.
     """
 
     def __init__(
@@ -59,7 +61,9 @@ class Cluster:
         self._snapshots = snapshots
         self._new_uid = new_uid
         self._listeners: list[Callable[[State, Sequence[Event]], None]] = []
-        self.state = self._newest_state()
+        self._state: State | None = self._state_as_of(log.head().position)
+        self._founded = 0
+        """How far the State reached that was dropped, while there is none."""
 
     @classmethod
     def open(
@@ -84,6 +88,15 @@ class Cluster:
         """Call `listener` with the State and the new events each time it has moved on."""
         self._listeners.append(listener)
 
+    @property
+    def state(self) -> State:
+        """The State of all that listeners have been told of, and of the decisions of a run under way."""
+        if self._state is None:
+            with self.lock:
+                if self._state is None:
+                    self._state = self._state_as_of(self._founded)
+        return self._state
+
     # Reading
 
     def refresh(self) -> list[Event]:
@@ -98,8 +111,7 @@ class Cluster:
         head = self.log.head().position
         if position > head:
             raise Expired(f"position {position} is in the future: the log ends at {head}")
-        state = self._snapshot_at(position)
-        return fold(state, self._read(state.position, position))
+        return self._state_as_of(position)
 
     def event(self, position: int) -> Event:
         """The event at `position`. Raises Expired if there is none."""
@@ -112,27 +124,43 @@ class Cluster:
         """The manifest that the event at `position` holds. Raises CorruptLog if it holds none."""
         return _manifest_in(self.event(position))
 
-    def shown(self, kind: Kind, key: str, state: State | None = None) -> dict[str, Any] | None:
-        """The object as Kubernetes shows it, now or in `state`; None if there is none."""
-        state = self.state if state is None else state
-        record = visible_of(state, kind.name, key)
+    def shown(
+        self, kind: Kind, key: str, state: State | None = None, now: int | None = None
+    ) -> dict[str, Any] | None:
+        """The object as Kubernetes shows it, now or in `state` at `now`; None if there is none.
+
+        Without `now` a past State is looked at as of its last event.
+        """
+        then = self.state if state is None else state
+        record = visible_of(then, kind.name, key)
         if record is None:
             return None
         manifest = record.body if isinstance(record, SystemClass) else self.manifest_at(record.manifest)
-        return as_shown(record, manifest, counts_of(state, kind.name, [key]).get(key))
+        return as_shown(self.seen(record, state, now), manifest, counts_of(then, kind.name, [key]).get(key))
+
+    def seen(self, record: Visible, state: State | None = None, now: int | None = None) -> Visible:
+        """A record of `state` as it is at `now`; without them as it is at present."""
+        if now is None:
+            now = self._moment() if state is None else state.at
+        return record_at(self.state if state is None else state, record, now)
 
     def shown_all(
-        self, kind: Kind, *, namespace: str | None = None, state: State | None = None
+        self,
+        kind: Kind,
+        *,
+        namespace: str | None = None,
+        state: State | None = None,
+        now: int | None = None,
     ) -> list[dict[str, Any]]:
-        """All objects of a kind as Kubernetes shows them, by namespace and name."""
-        state = self.state if state is None else state
-        records = all_visible(state, kind.name)
+        """All objects of a kind as Kubernetes shows them, by namespace and name; `now` as for `shown`."""
+        then = self.state if state is None else state
+        records = all_visible(then, kind.name)
         wanted = [
-            record
+            self.seen(record, state, now)
             for key, record in sorted(records.items())
             if namespace is None or key.startswith(f"{namespace}/")
         ]
-        return list(self.shown_records(wanted, counts_of(state, kind.name, [each.key for each in wanted])))
+        return list(self.shown_records(wanted, counts_of(then, kind.name, [each.key for each in wanted])))
 
     def shown_records(
         self, records: Sequence[Visible], counts: Mapping[str, Counted]
@@ -196,6 +224,10 @@ class Cluster:
         return self._request(
             lambda batch: batch.replace_status(manifest, namespace=namespace), actor=actor, dry_run=dry_run
         )
+
+    def configure(self, document: dict[str, Any], *, actor: str = USER, dry_run: bool = False) -> Outcome:
+        """Configure the scheduler by a whole KubeSchedulerConfiguration. Raises Invalid, BadRequest."""
+        return self._request(lambda batch: batch.configure(document), actor=actor, dry_run=dry_run)
 
     def delete(
         self,
@@ -294,7 +326,7 @@ class Cluster:
         with self.lock:
             at = self._moment()
             appended = self.log.append(
-                [draft(payload, actor=SCHEDULER, cause=decision.cause) for payload in decision.payloads],
+                _drafts(decision),
                 at=at,
                 epoch=epoch,
                 snapshot_position=decision.snapshot,
@@ -303,6 +335,40 @@ class Cluster:
                 ),
             )
             return self._fold_own(decision.payloads, appended.first, at)
+
+    def commit_run(self, decisions: Iterable[Decision], *, epoch: int | None = None) -> list[Event]:
+        """Append decisions in one transaction, each as a batch of its own.
+
+        The next one is asked for when those before it are folded: it is made on the State to which they
+        lead. Raises PositionConflict, and appends nothing, if the log has moved on since the first was
+        made, and StaleEpoch if another worker has taken over.
+        """
+        with self.lock:
+            founded = self.state.position
+            try:
+                batches, events = self._assume(decisions, epoch)
+                for outcome in self.log.append_all(batches, expected=founded):
+                    if isinstance(outcome, GangerError):
+                        raise outcome
+            except BaseException:
+                self._state, self._founded = None, founded
+                raise
+            self._tell(events)
+            return events
+
+    def _assume(
+        self, decisions: Iterable[Decision], epoch: int | None
+    ) -> tuple[list[AppendedBatch], list[Event]]:
+        """The batches and events of `decisions`, which are folded and told to nobody."""
+        batches: list[AppendedBatch] = []
+        events: list[Event] = []
+        for decision in decisions:
+            at = self._moment()
+            batches.append(AppendedBatch(drafts=_drafts(decision), at=at, epoch=epoch))
+            new = _events(decision.payloads, self.state.position + 1, at)
+            fold(self.state, new)
+            events += new
+        return batches, events
 
     def _request(
         self,
@@ -338,17 +404,21 @@ class Cluster:
         """Fold events that this process has just appended, without reading them again."""
         if first != self.state.position + 1:
             return self.refresh()
-        events = [Event(first + index, at, payload) for index, payload in enumerate(payloads)]
+        events = _events(payloads, first, at)
         self._move_on(events)
         return events
 
     def _move_on(self, events: Sequence[Event]) -> None:
+        fold(self.state, events)
+        self._tell(events)
+
+    def _tell(self, events: Sequence[Event]) -> None:
+        """Tell listeners of `events`, which are durable and folded."""
         if not events:
             return
-        before = self.state.position
-        fold(self.state, events)
         for listener in self._listeners:
             listener(self.state, events)
+        before = events[0].position - 1
         if before // SNAPSHOT_EVERY != self.state.position // SNAPSHOT_EVERY:
             self._take_snapshot()
 
@@ -358,9 +428,9 @@ class Cluster:
         if stored is not None:
             self._snapshots.save(position, stored.hash, encode_state(self.state))
 
-    def _newest_state(self) -> State:
-        state = self._snapshot_at(self.log.head().position)
-        return fold(state, self._read(state.position))
+    def _state_as_of(self, position: int) -> State:
+        state = self._snapshot_at(position)
+        return fold(state, self._read(state.position, position))
 
     def _snapshot_at(self, position: int) -> State:
         """The State of the newest usable snapshot up to `position`; an empty one if there is none."""
@@ -373,6 +443,14 @@ class Cluster:
         except CorruptLog as error:
             self.notes.append(f"a snapshot was not used: {error}")
             return State()
+
+
+def _drafts(decision: Decision) -> list[Draft]:
+    return [draft(payload, actor=SCHEDULER, cause=decision.cause) for payload in decision.payloads]
+
+
+def _events(payloads: Sequence[Payload], first: int, at: int) -> list[Event]:
+    return [Event(position, at, payload) for position, payload in enumerate(payloads, first)]
 
 
 def _manifest_in(event: Event) -> dict[str, Any]:

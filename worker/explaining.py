@@ -82,14 +82,15 @@ class _Past:
 
     def _last_of(self, group: Group) -> int | None:
         """The last attempt of a group of which nothing waits: the one that bound its newest Pod."""
-        if f"PodGroup/{group.key}" in self.state.queue.entities:
+        if self.state.entity_with(group.kind, group.key) is not None:
             return None
-        placed = [pod for pod in self.state.pods.values() if pod.group == group.key and pod.node is not None]
+        leaves = set(self.state.leaves_of(group.kind, group.key))
+        placed = [pod for pod in self.state.pods.values() if pod.group in leaves and pod.node is not None]
         if placed:
             position = self._placed_by(max(placed, key=_placed_since))
             if position is not None:
                 return position
-        found = self._newest(ATTEMPT, f"PodGroup/{group.key}", after=group.arrival)
+        found = self._newest(ATTEMPT, group.subject, after=group.arrival)
         return None if found is None else found.position
 
     def _newest(self, event_type: str, subject: str, *, after: int = 0) -> StoredEvent | None:

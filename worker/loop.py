@@ -1,31 +1,65 @@
 """The worker: one thing after the other that time or the log has made due.
 
 Each step reads the log to its head, lets the simulated kubelet do what is due, or decides for the
-entity that is first in line and commits that as one batch. A decision that no longer stands is
-thrown away and made again.
+entities that are first in line. A decision is one batch; where many wait, a run of decisions shares
+one transaction. What no longer stands when it is committed is thrown away and decided again.
 """
 
+import math
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 from domain.errors import PositionConflict
-from domain.events import Event
-from domain.scheduling.cycle import decide
+from domain.events import Event, GroupAttempted
+from domain.scheduling.cycle import Decision, decide
 from domain.state import State
 from store.errors import CommitConflict
 from worker.clocks import VirtualClock
 from worker.cluster import Cluster
 from worker.kubelet import ACTOR, Kubelet
 
-Progress = Callable[[int], None]
+
+class Limits(NamedTuple):
+    """A run of decisions ends once it has so many decisions or events, or has taken so many seconds."""
+
+    decisions: int = 64
+    events: int = 1_000
+    seconds: float = math.inf
+
+
+UNHURRIED: Final = Limits()
+"""Where nobody waits but time itself: how long anything takes leaves no trace in the log."""
+
+LIVE: Final = Limits(seconds=0.025)
+"""Where others wait for the State, and the first of a run for the disk."""
+
+PATIENCE: Final = 64
+"""After a run that was in vain, since somebody else wrote, so many decisions are committed one by one:
+making the State anew costs more than a few syncs of the disk."""
 
 
 class Worker:
-    """Moves one cluster on. `epoch` fences its commits (None where nobody else may work)."""
+    """Moves one cluster on. `epoch` fences its commits (None where nobody else may work).
 
-    def __init__(self, cluster: Cluster, *, epoch: int | None = None) -> None:
+    `limits` say how many decisions may share a transaction. `timed` is told of each attempt and how many
+    seconds it took from the decision to its being on disk.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        *,
+        epoch: int | None = None,
+        limits: Limits = UNHURRIED,
+        timed: Callable[[GroupAttempted, float], None] | None = None,
+    ) -> None:
         self.cluster = cluster
         self.epoch = epoch
+        self.limits = limits
+        self._timed = timed
+        self._one_by_one = 0
         self._kubelet = Kubelet(cluster.state)
         cluster.listen(self._observe)
 
@@ -37,7 +71,12 @@ class Worker:
 
     def next_due(self) -> int | None:
         """The earliest moment at which time alone moves something; 0: at once; None: never."""
-        moments = (self._kubelet.next_due(self.cluster.state), self.cluster.state.queue.next_due())
+        state = self.cluster.state
+        moments = (
+            self._kubelet.next_due(state),
+            state.queue.next_due(),
+            state.queue.next_to_speak(self.cluster.clock.now()),
+        )
         return min((moment for moment in moments if moment is not None), default=None)
 
     def advance(self, clock: VirtualClock, until: int) -> None:
@@ -96,12 +135,65 @@ class Worker:
         return True
 
     def _decide(self) -> bool:
-        cluster = self.cluster
-        decision = decide(cluster.state, cluster.clock.now())
-        if decision is None:
+        """Decide and commit; whether anything was due."""
+        began = time.perf_counter()
+        first = decide(self.cluster.state, self.cluster.clock.now())
+        if first is None:
             return False
+        if self._one_by_one or self.limits.decisions == 1 or not self.cluster.state.queue.crowded:
+            self._one_by_one = max(self._one_by_one - 1, 0)
+            self._commit(first, began)
+            return True
+        run = _Run(self.cluster, first, began, self.limits)
         try:
-            cluster.commit(decision, epoch=self.epoch)
-        except CommitConflict:
-            return True  # the next step reads what came in between and decides again
+            self.cluster.commit_run(run, epoch=self.epoch)
+        except PositionConflict:
+            self._one_by_one = PATIENCE
+            self._commit(first, began)
+        else:
+            self._tell(run.made)
         return True
+
+    def _commit(self, decision: Decision, began: float) -> None:
+        try:
+            self.cluster.commit(decision, epoch=self.epoch)
+        except CommitConflict:
+            return  # the next step reads what came in between and decides again
+        self._tell([(decision, began)])
+
+    def _tell(self, made: Sequence[tuple[Decision, float]]) -> None:
+        if self._timed is not None:
+            now = time.perf_counter()
+            for decision, began in made:
+                self._timed(decision.attempt, now - began)
+
+
+class _Run:
+    """Decisions for one after the other of those that are due, each made on the State that the ones
+    before have left. `made` has them with the moments at which they were begun.
+
+    It ends after an eviction, since nodes act on that before anybody else is tried.
+    """
+
+    def __init__(self, cluster: Cluster, first: Decision, began: float, limits: Limits) -> None:
+        self.made = [(first, began)]
+        self._cluster = cluster
+        self._limits = limits
+
+    def __iter__(self) -> Iterator[Decision]:
+        decision: Decision | None = self.made[0][0]
+        events = 0
+        while decision is not None:
+            yield decision
+            events += len(decision.payloads)
+            began = time.perf_counter()
+            if (
+                len(self.made) >= self._limits.decisions
+                or events >= self._limits.events
+                or began - self.made[0][1] > self._limits.seconds
+                or decision.victims
+            ):
+                return
+            decision = decide(self._cluster.state, self._cluster.clock.now())
+            if decision is not None:
+                self.made.append((decision, began))

@@ -109,8 +109,9 @@ class Requests:
             return Answer(outcome, outcome.object)
         if outcome.change == "terminating":
             return Answer(outcome, self._cluster.shown(outcome.kind, outcome.key))
-        state, kind, key = self._cluster.state, outcome.kind.name, outcome.key
-        record = visible_of(state, kind, key)
+        cluster, kind, key = self._cluster, outcome.kind.name, outcome.key
+        record = visible_of(cluster.state, kind, key)
         if record is None:
             return Answer(outcome, None)
-        return Answer(outcome, as_shown(record, outcome.object, counts_of(state, kind, [key]).get(key)))
+        count = counts_of(cluster.state, kind, [key]).get(key)
+        return Answer(outcome, as_shown(cluster.seen(record), outcome.object, count))

@@ -8,6 +8,7 @@ from domain.admission.kinds import PRIORITY_CLASS
 from domain.admission.priority import SYSTEM_CLASSES, SYSTEM_DESCRIPTIONS
 from domain.budgets import Counted, counted
 from domain.events import Deletion
+from domain.incomplete import as_of
 from domain.objects import Condition, Group, Kept, NodeRecord, Pod
 from domain.state import State
 from domain.times import rfc3339
@@ -51,8 +52,8 @@ def record_of(state: State, kind: str, key: str) -> Record | None:
     match kind:
         case "Pod":
             return state.pods.get(key)
-        case "PodGroup":
-            return state.groups.get(key)
+        case "PodGroup" | "CompositePodGroup":
+            return state.groups_of(kind).get(key)
         case "Node":
             return state.node_records.get(key)
         case _:
@@ -88,12 +89,17 @@ def records_of(state: State, kind: str) -> Mapping[str, Record]:
     match kind:
         case "Pod":
             return state.pods
-        case "PodGroup":
-            return state.groups
+        case "PodGroup" | "CompositePodGroup":
+            return state.groups_of(kind)
         case "Node":
             return state.node_records
         case _:
             return state.kept.get(kind, {})
+
+
+def record_at(state: State, record: Visible, now: int) -> Visible:
+    """`record` as it is at `now`, with what time alone has changed of it."""
+    return as_of(state, record, now) if isinstance(record, Pod) else record
 
 
 def as_stored(record: Visible, manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -156,7 +162,7 @@ def _pod_conditions(pod: Pod) -> list[dict[str, Any]]:
 
 def _group_conditions(group: Group) -> list[dict[str, Any]]:
     """The conditions of a group, which say their message even where it is empty (metav1.Condition)."""
-    found = {"PodGroupInitiallyScheduled": group.condition, "DisruptionTarget": group.disruption}
+    found = {f"{group.kind}InitiallyScheduled": group.condition, "DisruptionTarget": group.disruption}
     return [
         _condition(kind, condition) | {"message": condition.message}
         for kind, condition in found.items()

@@ -1,15 +1,10 @@
-"""What a manifest may ask for and this version does not do: said in a warning, never silently.
-
-The rows about groups that are held name rules that the scheduler cannot decide yet; the others are
-out of ganger's scope.
-"""
+"""What a manifest may ask for and ganger does not do: said in a warning, never silently."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from domain.admission.kinds import COMPOSITE_POD_GROUP, POD, POD_GROUP, Kind
+from domain.admission.kinds import POD, POD_GROUP, Kind
 
-_GROUP_HELD = "not scheduled by this version; the group's Pods are held"
 _VOLUMES = "ignored by the scheduler; volumes and their binding are out of scope"
 _CLAIMS = "ignored by the scheduler; dynamic resource allocation is out of scope"
 _RUNTIME = "ignored by the scheduler, which has no RuntimeClasses; overhead and nodeSelector count"
@@ -22,12 +17,7 @@ _NOTES: Mapping[str, Sequence[tuple[str, str]]] = {
         ("spec.runtimeClassName", _RUNTIME),
         ("spec.resourceClaims", _CLAIMS),
     ),
-    POD_GROUP.name: (
-        ("spec.parentCompositePodGroupName", _GROUP_HELD),
-        ("spec.schedulingConstraints.topology", _GROUP_HELD),
-        ("spec.resourceClaims", _CLAIMS),
-    ),
-    COMPOSITE_POD_GROUP.name: (("spec.schedulingConstraints.topology", _GROUP_HELD),),
+    POD_GROUP.name: (("spec.resourceClaims", _CLAIMS),),
 }
 
 

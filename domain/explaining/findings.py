@@ -41,11 +41,10 @@ def attempt_part(recorded: Recorded) -> Attempt:
 
 
 def finding_of(recorded: Recorded | None, group: str | None) -> GroupFinding | None:
-    """What was found for the PodGroup of key `group`; None if nothing was."""
+    """What was found for the group of subject `group`; None if nothing was."""
     if recorded is None:
         return None
-    name = f"PodGroup/{group}"
-    return next((found for found in recorded.findings.groups if found.group == name), None)
+    return next((found for found in recorded.findings.groups if found.group == group), None)
 
 
 def shapes_part(shapes: Iterable[ShapeFinding]) -> tuple[Shape, ...]:

@@ -8,9 +8,8 @@ from domain.explaining.findings import attempt_part, finding_of, names, shapes_p
 from domain.explaining.outlook import count_of, where_it_waits
 from domain.explaining.question import Question, in_queue, quorum_part, ref_of, refused
 from domain.explanation import Explanation, Fate, OnNode
-from domain.objects import Group, Pod
+from domain.objects import Group, Members, Pod
 from domain.queue import Entity, Verdict
-from domain.state import State
 from domain.times import rfc3339, rfc3339_micro
 
 
@@ -28,7 +27,7 @@ def explain_group(question: Question, group: Group) -> Explanation:
         bound=_by_node(bound),
         since=_since(bound),
     )
-    entity = state.queue.entities.get(f"PodGroup/{group.key}")
+    entity = state.entity_with(group.kind, group.key)
     if entity is None:
         return _resting(question, told, group)
     return _waiting(question, told, group, entity)
@@ -56,11 +55,11 @@ def _waiting(question: Question, told: Explanation, group: Group, entity: Entity
         stands = f"{count_of(len(members.bound))} on nodes, {len(members.pending)} waiting; {stands}"
     told = replace(
         in_queue(question, told, entity),
-        verdict=_verdict(question.state, entity),
-        summary=_summary(question, entity),
+        verdict=_verdict(members, entity),
+        summary=_summary(question, group, entity),
         note=f"{stands}{_dying(group)}",
     )
-    found = finding_of(question.attempt, group.key)
+    found = finding_of(question.attempt, group.subject)
     if entity.hold is not None or question.attempt is None or found is None:
         return told
     told = replace(
@@ -72,8 +71,8 @@ def _waiting(question: Question, told: Explanation, group: Group, entity: Entity
     return refused(question, told, entity)
 
 
-def _verdict(state: State, entity: Entity) -> Fate:
-    if state.members_of(entity.key).bound:
+def _verdict(members: Members, entity: Entity) -> Fate:
+    if members.bound:
         return Fate.PARTLY_SCHEDULED
     if entity.hold is not None:
         return Fate.GATED
@@ -88,16 +87,16 @@ def _verdict(state: State, entity: Entity) -> Fate:
             return Fate.SCHEDULER_ERROR
 
 
-def _summary(question: Question, entity: Entity) -> str:
+def _summary(question: Question, group: Group, entity: Entity) -> str:
     if entity.hold is not None:
         return entity.hold.text
     if entity.verdict is Verdict.UNTRIED:
         return ""
-    found = finding_of(question.attempt, entity.key)
+    found = finding_of(question.attempt, group.subject)
     if found is not None and found.message:
         return found.message
-    pods = question.state.pending_of(entity)  # a binding failed after the attempt
-    return next((pod.condition.message for pod in pods if pod.condition is not None), "")
+    pods = map(question.state.pods.__getitem__, question.state.members_of(group.key).pending)
+    return next((pod.condition.message for pod in pods if pod.condition is not None), "")  # a failed binding
 
 
 def _dying(group: Group) -> str:

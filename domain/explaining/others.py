@@ -3,11 +3,11 @@
 from msgspec.structs import replace
 
 from domain.amounts import quantity_of
-from domain.explaining.question import Question, ref_of
-from domain.explanation import Capacity, Explanation, Fate, Hold, OnNode
+from domain.explaining.outlook import where_it_waits
+from domain.explaining.question import Question, in_queue, quorum_part, ref_of
+from domain.explanation import Capacity, Explanation, Fate, OnNode
 from domain.node_facts import NodeFacts
-from domain.objects import Kept, NodeRecord
-from domain.queue import Entity
+from domain.objects import Group, Kept, NodeRecord
 from domain.resources import PODS
 from domain.state import State
 from domain.taints import Taint
@@ -59,32 +59,27 @@ def _taint(taint: Taint) -> str:
     return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
 
 
-def explain_composite(question: Question, kept: Kept) -> Explanation:
-    """A composite is not placed by this version: the Pods of the groups below it are held."""
-    told = explain_kept(question, "CompositePodGroup", kept)
-    waiting = _waiting_below(question.state, kept)
-    if not waiting:
-        return told
-    hold = waiting[0].hold
-    return replace(
-        told,
-        verdict=Fate.GATED,
-        summary="" if hold is None else hold.text,
-        note=f"{len(waiting)} of the PodGroups below it have Pods that wait",
-        hold=None if hold is None else Hold(plugin=hold.plugin, text=hold.text),
+def explain_composite(question: Question, composite: Group) -> Explanation:
+    """What the groups below a composite have and wait for."""
+    state = question.state
+    quorum = quorum_part(question, composite)
+    told = Explanation(
+        object=ref_of(composite.kind, composite.key, composite.uid),
+        at=question.at,
+        verdict=Fate.PRESENT,
+        quorum=quorum,
+        note=f"{quorum.scheduled} of the {quorum.created} groups right below it run, none waits",
+        since=rfc3339_micro(composite.created_us),
     )
-
-
-def _waiting_below(state: State, composite: Kept) -> list[Entity]:
-    """What waits of the PodGroups that name `composite` as their parent, by name."""
-    namespace, _, name = composite.key.rpartition("/")
-    found = []
-    for entity_name in sorted(state.queue.entities):
-        entity = state.queue.entities[entity_name]
-        group = None if entity.is_pod else state.groups.get(entity.key)
-        if group is not None and group.parent == name and group.key.startswith(f"{namespace}/"):
-            found.append(entity)
-    return found
+    entity = state.entity_with(composite.kind, composite.key)
+    if entity is None:
+        return told
+    return replace(
+        in_queue(question, told, entity),
+        verdict=Fate.PENDING if entity.hold is None else Fate.GATED,
+        summary="" if entity.hold is None else entity.hold.text,
+        note=where_it_waits(state, entity, question.now),
+    )
 
 
 def explain_kept(question: Question, kind: str, kept: Kept) -> Explanation:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from domain.explanation import Ahead, Line
-from domain.objects import Members, Pod
+from domain.objects import COMPOSITE, POD_GROUP, Group, Members, Pod
 from domain.queue import Entity, Lane, Stir, Verdict
 from domain.state import State
 from domain.times import rfc3339, rfc3339_micro
@@ -11,6 +11,7 @@ from domain.times import rfc3339, rfc3339_micro
 _SHOWN_AHEAD = 5
 
 _OWN_OF_GROUP = ("PodAdded", "PodUpdated", "PodDeleted", "PodGroupUpdated")
+_CHILDREN_OF = {POD_GROUP: (), COMPOSITE: ("PodGroupAdded", "CompositePodGroupAdded")}
 _OWN_OF_POD = ("PodUpdated",)
 _ROOM = ("NodeAdded", "NodeUpdated", "PodUpdated", "PodDeleted", "BindingFailed", "SchedulerConfigured")
 _MOVE = ("NodeDeleted", "PodAdded", "PodBound")
@@ -31,23 +32,24 @@ def next_try_us(state: State, entity: Entity, now: int) -> int | None:
 def woken_by(state: State, entity: Entity) -> tuple[str, ...]:
     """The types of events that could bring the next attempt about; none where it is due anyway."""
     if entity.hold is not None:
-        return _freed_by(entity)
+        return _freed_by(state, entity)
     if entity.verdict is Verdict.UNTRIED or state.queue.awake(entity):
         return ()
-    own = _OWN_OF_POD if entity.is_pod else _OWN_OF_GROUP
+    own = _OWN_OF_POD if entity.is_pod else (*_OWN_OF_GROUP, *_CHILDREN_OF[entity.kind])
     room = _ROOM if entity.wakes_on >= Stir.ROOM else ()
     move = _MOVE if entity.wakes_on >= Stir.MOVE else ()
     rule = _RULE if entity.wakes_on >= Stir.RULE else ()
     return tuple(dict.fromkeys((*room, *move, *rule, *own)))
 
 
-def _freed_by(entity: Entity) -> tuple[str, ...]:
+def _freed_by(state: State, entity: Entity) -> tuple[str, ...]:
     """What could end the hold of `entity`."""
     assert entity.hold is not None
     if entity.hold.lane is Lane.INCOMPLETE:
-        return ("PodGroupAdded",)
+        known = state.group_of(entity.name) is not None  # then what is above it is a ring, or too much
+        return ("CompositePodGroupDeleted",) if known else (f"{entity.kind}Added",)
     if entity.hold.plugin == "GangScheduling":
-        return ("PodAdded", "PodGroupUpdated")
+        return ("PodAdded", "PodGroupUpdated", *_CHILDREN_OF[entity.kind])
     return ("PodUpdated", "PodDeleted")
 
 
@@ -107,16 +109,31 @@ def _held(state: State, entity: Entity) -> str:
     assert entity.hold is not None
     if entity.is_pod:
         return f"it is held: {entity.hold.text}"
+    root = state.group_of(entity.name)
     if entity.hold.lane is Lane.INCOMPLETE:
-        return f"PodGroup {entity.key} does not exist"
-    members = state.members_of(entity.key)
-    if members.gated:
-        return (
-            f"{len(members.gated)} of {count_of(members.created)} with scheduling gates hold all of it back"
-        )
-    if entity.hold.plugin == "GangScheduling":
-        return f"{members.created} of {state.groups[entity.key].min_count} members exist"
+        if root is not None:
+            return f"it has no root: {entity.hold.text}"
+        return f"{entity.kind} {entity.key} does not exist"
+    gated = state.waiting_as(entity.name).gated
+    if gated:
+        of_all = count_of(_members_below(state, entity))
+        return f"{len(gated)} of {of_all} with scheduling gates hold all of it back"
+    if entity.hold.plugin == "GangScheduling" and root is not None:
+        return _quorum_of(state, root)
     return f"it is held: {entity.hold.text}"
+
+
+def _members_below(state: State, entity: Entity) -> int:
+    """How many members the groups of the tree have that waits as `entity`."""
+    leaves = state.leaves_of(entity.kind, entity.key)
+    return sum(state.members_of(leaf).created for leaf in leaves)
+
+
+def _quorum_of(state: State, root: Group) -> str:
+    if root.kind == POD_GROUP:
+        return f"{state.members_of(root.key).created} of {root.min_count} members exist"
+    ready, groups = state.forest.ready_below(root.key), len(state.forest.children(root.key))
+    return f"{ready} of the {groups} groups right below it have their quorum, {root.min_count} must"
 
 
 def count_of(members: int) -> str:
@@ -124,18 +141,27 @@ def count_of(members: int) -> str:
     return f"{members} member" if members == 1 else f"{members} members"
 
 
-def missing(state: State, entity: Entity) -> tuple[str, ...]:
-    """What a held entity waits for, by name or count; nothing if it is not held or waits for no thing."""
+def missing(state: State, entity: Entity, group: Group) -> tuple[str, ...]:
+    """What a held entity waits for in or above `group`, one of its own, by name or count; nothing if it
+    is not held or waits for no thing."""
     hold = entity.hold
     if hold is None:
         return ()
     if hold.lane is Lane.INCOMPLETE:
-        return (f"PodGroup {entity.key}",)
+        return (f"{entity.kind} {entity.key}",) if state.group_of(entity.name) is None else ()
     if hold.plugin == "SchedulingGates":
         return tuple(_gates(state, pod) for pod in state.pending_of(entity) if state.spec(pod).gates)
     if hold.plugin == "GangScheduling":
-        return missing_members(state.groups[entity.key].min_count, state.members_of(entity.key))
+        return missing_below(state, group)
     return ()
+
+
+def missing_below(state: State, group: Group) -> tuple[str, ...]:
+    """The Pods, or groups with a quorum, that `group` lacks for its own, by count."""
+    if group.kind == POD_GROUP:
+        return missing_members(group.min_count, state.members_of(group.key))
+    lacking = group.min_count - state.forest.ready_below(group.key)
+    return () if lacking <= 0 else (f"{lacking} group{'s' if lacking > 1 else ''} with a quorum",)
 
 
 def missing_members(min_count: int, members: Members) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Arguments that no placement exists: sound and cheap ones, each in one sentence.
 
-They are about the cluster as it is, with everything that runs staying where it is. That none is
-found proves nothing.
+They are about single Pods and PodGroups without a parent in the cluster as it is, with everything
+that runs staying where it is. That none is found proves nothing.
 """
 
 from collections import Counter
@@ -9,6 +9,7 @@ from collections import Counter
 import numpy as np
 
 from domain.amounts import quantity_of
+from domain.objects import COMPOSITE
 from domain.queue import Entity
 from domain.resources import PODS
 from domain.room import Room
@@ -19,15 +20,20 @@ from domain.state import State
 
 def infeasible(state: State, entity: Entity) -> str | None:
     """Why no choice of nodes could start `entity` now; None if that is not shown."""
+    if entity.kind == COMPOSITE:
+        return None
     waiting = Counter(state.spec(pod).shape for pod in state.pending_of(entity) if pod.deletion is None)
     needed = _needed(state, entity)
     if waiting.total() < needed:
         return f"{_count(needed, 'more member')} needed, {waiting.total()} can be tried"
-    room = state.nodes.for_cycle()
+    room = state.nodes.for_cycle(state.profile_for(state.pending_of(entity)))
     if not len(room):
         return "there are no nodes"
     who = "it asks" if entity.is_pod else _who_asks(needed)
-    return _resource_sums(room, waiting, needed, who) or _node_counts(room, waiting, needed)
+    scarce = None
+    if room.profile.filters_by("NodeResourcesFit"):
+        scarce = _resource_sums(room, waiting, needed, who)
+    return scarce or _node_counts(room, waiting, needed)
 
 
 def _needed(state: State, entity: Entity) -> int:
@@ -76,7 +82,7 @@ def _node_counts(room: Room, waiting: Counter[PodShape], needed: int) -> str | N
     """Whether the nodes, each filled with Pods of one shape alone, take too few of all shapes."""
     possible = 0
     for shape, count in waiting.items():
-        rows = np.flatnonzero(eligibility(room.roster, shape).allowed)
+        rows = np.flatnonzero(eligibility(room, shape).allowed)
         possible += min(count, sum(room.capacity(shape, rows, count).tolist()))
     if possible >= needed:
         return None

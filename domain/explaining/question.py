@@ -5,10 +5,11 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from domain.explaining.findings import Recorded, attempt_part, finding_of, preemption_part
-from domain.explaining.outlook import line_of, missing, missing_members, next_try_us, whose_end, woken_by
+from domain.explaining.outlook import line_of, missing, missing_below, next_try_us, whose_end, woken_by
 from domain.explaining.proof import infeasible
 from domain.explanation import Explanation, Hold, Moment, ObjectRef, Quorum
-from domain.objects import Group
+from domain.forest import Tree
+from domain.objects import POD_GROUP, Group
 from domain.queue import Entity
 from domain.state import State
 from domain.times import rfc3339_micro
@@ -42,27 +43,44 @@ def ref_of(kind: str, key: str, uid: str) -> ObjectRef:
 
 
 def quorum_part(question: Question, group: Group) -> Quorum:
-    """How many members `group` needs and has."""
+    """How many members `group` needs and has; those of a composite are the groups right below it."""
     state = question.state
-    members = state.members_of(group.key)
-    entity = state.queue.entities.get(f"PodGroup/{group.key}")
+    created, scheduled = _counts(state, group)
+    entity = state.entity_with(group.kind, group.key)
     lacking: tuple[str, ...] = ()
     placeable = None
     if entity is not None:
-        lacking = missing(state, entity)
-        found = finding_of(question.attempt, group.key)
+        lacking = missing(state, entity, group)
+        found = finding_of(question.attempt, group.subject)
         if found is not None and found.status == "Unschedulable":
             placeable = found.placed
-    elif not members.created:
-        lacking = missing_members(group.min_count, members)
+    elif not created:
+        lacking = missing_below(state, group)
     return Quorum(
         policy=group.policy,
         min_count=group.min_count,
-        created=members.created,
-        scheduled=len(members.bound),
+        created=created,
+        scheduled=scheduled,
         placeable=placeable,
         missing=lacking,
     )
+
+
+def _counts(state: State, group: Group) -> tuple[int, int]:
+    """How many members of `group` exist, and how many of them are on nodes or have been started."""
+    if group.kind == POD_GROUP:
+        members = state.members_of(group.key)
+        return members.created, len(members.bound)
+    children = state.forest.tree(group).children
+    return len(children), sum(_is_started(state, child) for child in children)
+
+
+def _is_started(state: State, tree: Tree) -> bool:
+    if tree.group.kind == POD_GROUP:
+        started = len(state.members_of(tree.group.key).bound)
+    else:
+        started = sum(_is_started(state, child) for child in tree.children)
+    return started >= tree.group.min_count
 
 
 def in_queue(question: Question, told: Explanation, entity: Entity) -> Explanation:
@@ -89,7 +107,7 @@ def refused(question: Question, told: Explanation, entity: Entity) -> Explanatio
     if attempt is None or not entity.rejected:
         return told
     argument = infeasible(question.state, entity)
-    group = None if entity.is_pod else entity.key
+    group = None if entity.is_pod else entity.name
     awaited = whose_end(question.state, attempt.findings.victims)
     return replace(
         told,

@@ -5,14 +5,16 @@ much there is of something in each domain, a domain being the nodes with one val
 Pod that is placed changes few numbers of each tally, so that they are counted once in a cycle.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from domain.crowd import Crowd, Places
 from domain.peers import Namespaces, Peer, PodTerm, PodTerms, SpreadConstraint, near, spread_over
+from domain.profile import DEFAULT_PROFILE, Profile
 from domain.room import Room
 from domain.roster import Mask, Roster
 from domain.scheduling.filters.node_affinity import node_affinity
@@ -30,12 +32,17 @@ def company(room: Room, shape: PodShape) -> "Company | None":
     """The company for `shape` in `room` as it is; None if no rule is in play for it."""
     if shape.peer is None:
         return None
-    found = room.watching(_count, shape)
-    return found if found.matters else None
+    found = company_of(room, shape)
+    return found if found.matters or found.minds_any(room.expected) else None
+
+
+def company_of(room: Room, shape: PodShape) -> "Company":
+    """The company for `shape`, which has a peer, in `room` as it is now and as it will be."""
+    return room.watching(_count, shape)
 
 
 def _count(room: Room, shape: PodShape) -> "Company":
-    return Company(room.roster, room.crowd, shape)
+    return Company(room.roster, room.crowd, shape, room.profile)
 
 
 class Tally:
@@ -70,6 +77,10 @@ class Tally:
         self._sums[-1] = 0
         self._around = None
 
+    def at(self, row: int) -> int:
+        """The sum around the node in `row`."""
+        return int(self._sums[self.domains[row]])
+
     def add_one(self, row: int, amount: int) -> None:
         """Count `amount` on the node in `row`."""
         domain = self._target[row]
@@ -95,20 +106,28 @@ class Company:
     `needed` has a tally for each required affinity term, `avoided` one for each anti-affinity term.
     `repelled` counts, by topology key, the anti-affinity terms of others that are about this shape;
     `liking` adds up, by topology key, the preferences of both sides. `first` is whether the shape
-    meets its own affinity, so that it may begin a series.
+    meets its own affinity, so that it may begin a series. What only a filter would ask for that is off
+    in `profile` is not there.
     """
 
-    def __init__(self, roster: Roster, crowd: Crowd, shape: PodShape) -> None:
+    def __init__(
+        self, roster: Roster, crowd: Crowd, shape: PodShape, profile: Profile = DEFAULT_PROFILE
+    ) -> None:
         assert shape.peer is not None
         self._roster = roster
         self._namespaces: Namespaces = crowd.namespaces
         self._peer = shape.peer
+        self._hard_weight = profile.hard_pod_affinity_weight
+        self._keeps_off = profile.filters_by("InterPodAffinity")
         self._terms = shape.peer.terms or _NO_TERMS
+        if not self._keeps_off:
+            self._terms = replace(self._terms, affinity=(), anti_affinity=())
+        spreads = profile.filters_by("PodTopologySpread")
         self.needed = [self._by_key(term.topology_key) for term in self._terms.affinity]
         self.avoided = [self._by_key(term.topology_key) for term in self._terms.anti_affinity]
         self.repelled: dict[str, Tally] = {}
         self.liking: dict[str, Tally] = {}
-        self.hard = _spread_tallies(roster, shape, [one for one in shape.spread if one.hard])
+        self.hard = _spread_tallies(roster, shape, [one for one in shape.spread if one.hard and spreads])
         self.soft = _spread_tallies(roster, shape, [one for one in shape.spread if not one.hard])
         self.first = self._all_near(self._terms.affinity, shape.peer)
         self._shares: dict[Peer, list[tuple[Tally, int]]] = {}
@@ -124,6 +143,14 @@ class Company:
         """Count `times` more Pods like `peer` on the node in `row`."""
         for tally, weight in self._share(peer):
             tally.add_one(row, weight * times)
+
+    def minds(self, peer: Peer) -> bool:
+        """Whether a Pod like `peer` can make a difference to the shape."""
+        return bool(self._share(peer))
+
+    def minds_any(self, expected: Mapping[int, Iterable[Peer]]) -> bool:
+        """Whether one of the Pods that are `expected` on nodes can make a difference to the shape."""
+        return any(self.minds(peer) for peers in expected.values() for peer in peers)
 
     @property
     def matters(self) -> bool:
@@ -157,14 +184,14 @@ class Company:
 
     def _ruling(self, peer: Peer) -> Iterator[tuple[Tally, int]]:
         """What `peer` adds by its own rules. A required affinity that is about this shape counts as a
-        preference of 1 (hardPodAffinityWeight)."""
+        preference of hardPodAffinityWeight."""
         terms = peer.terms or _NO_TERMS
-        weighted = [(1, term) for term in terms.affinity]
+        weighted = [(self._hard_weight, term) for term in terms.affinity if self._hard_weight]
         weighted += [(preference.weight, preference.term) for preference in terms.preferred]
         for weight, term in weighted:
             if near(term, self._peer, self._namespaces):
                 yield self._of(self.liking, term), weight
-        for term in terms.anti_affinity:
+        for term in terms.anti_affinity if self._keeps_off else ():
             if near(term, self._peer, self._namespaces):
                 yield self._of(self.repelled, term), 1
 

@@ -17,18 +17,22 @@ from domain.events import (
     PodNominated,
     ShapeFinding,
 )
-from domain.objects import Group, Pod
+from domain.forest import Tree
+from domain.objects import COMPOSITE, POD_GROUP, Group, Pod
 from domain.queue import Entity, Verdict
 from domain.reducer import findings_digest
 from domain.room import Room
 from domain.scheduling import texts
-from domain.scheduling.diagnosis import Diagnosis, diagnose
+from domain.scheduling.branch import Branch
+from domain.scheduling.diagnosis import diagnose
 from domain.scheduling.homogeneity import disagreement
-from domain.scheduling.leaf import LeafResult, Misfit, nominated_row, run_leaf
+from domain.scheduling.leaf import Member, nominated_row
 from domain.scheduling.place import place
-from domain.scheduling.preemption import Answer, preempt_for_group, preempt_for_pod, room_for
+from domain.scheduling.placements import Running
+from domain.scheduling.preemption import Answer, Rerun, preempt_for_group, preempt_for_pod, room_for
+from domain.scheduling.record import group_findings, shape_finding, shape_findings
 from domain.scheduling.rules import rules_in_play, shaped
-from domain.shapes import PodShape
+from domain.scheduling.tree import Status, fail_tree, give_up, run_tree
 from domain.state import State
 from domain.version import SCHEDULER
 
@@ -38,8 +42,9 @@ class Decision:
     """What a cycle decided on the State of position `snapshot`, at `at` microseconds.
 
     `payloads` are the batch to append, GroupAttempted first. The decision relies on `pods` (their
-    keys), on `group`, on `nodes` having the room that the snapshot showed, and on `victims` (keys of
-    the Pods that it evicts). `cause` is the position of the change that brought it about. With `rules`
+    keys), on `groups` (subjects of the whole tree), on `nodes` having the room that the snapshot showed,
+    on `anchors`, whose labels hold a group to its domain, and on `victims` (keys of the Pods that it
+    evicts). `cause` is the position of the change that brought it about. With `rules`
     about other Pods in play it relies on whatever runs, on all nodes, and on the labels of namespaces.
     """
 
@@ -47,10 +52,11 @@ class Decision:
     at: int
     payloads: tuple[Payload, ...]
     pods: frozenset[str]
-    group: str | None
+    groups: frozenset[str]
     nodes: frozenset[str]
     victims: frozenset[str]
     cause: int
+    anchors: frozenset[str] = frozenset()
     rules: bool = False
 
     @property
@@ -66,13 +72,13 @@ def decide(state: State, now: int) -> Decision | None:
     entity = state.queue.first_due(now)
     if entity is None:
         return None
-    waiting = sorted(state.pending_of(entity), key=_turn)
-    if entity.is_pod:
+    tree = None if entity.is_pod else state.tree_of(entity)
+    if tree is None:
+        waiting = list(state.pending_of(entity))
         found = _try_pod(state, waiting[0])
-        group = None
     else:
-        group = state.groups[entity.key]
-        found = _try_group(state, group, waiting)
+        waiting = [pod for leaf in tree.leaves() for pod in _pending(state, leaf)]
+        found = _try_tree(state, tree, waiting)
     attempt = _attempt(state, entity, now, found)
     evictions = tuple(_evictions(state, entity, waiting[0], found, now))
     bindings = [
@@ -86,12 +92,18 @@ def decide(state: State, now: int) -> Decision | None:
         at=now,
         payloads=(attempt, *bindings, *_nominations(state, entity, waiting, found), *evictions),
         pods=frozenset(pod.key for pod in waiting),
-        group=None if group is None else group.key,
+        groups=frozenset(finding.group for finding in found.groups),
         nodes=frozenset(nodes),
         victims=frozenset(eviction.pod for eviction in evictions),
         cause=state.queue.woken_at(entity),
+        anchors=frozenset() if tree is None else frozenset(_anchors(state, tree)),
         rules=rules_in_play(state, waiting),
     )
+
+
+def _pending(state: State, leaf: Tree) -> list[Pod]:
+    """The Pods that wait in a PodGroup, in the order in which they are tried."""
+    return sorted((state.pods[key] for key in state.members_of(leaf.group.key).pending), key=_turn)
 
 
 def _turn(pod: Pod) -> tuple[int, int, int, str]:
@@ -193,10 +205,9 @@ def _try_pod(state: State, pod: Pod) -> _Found:
         return _Found("scheduled", bindings=((pod, room.names[rows[0]]),))
     diagnosis = diagnose(room, shape)
     if not diagnosis.total:
-        return _Found("unschedulable", shapes=(_shape_finding(shape, diagnosis, (pod.key,), None),))
+        return _Found("unschedulable", shapes=(shape_finding(shape, diagnosis, (pod.key,)),))
     answer = preempt_for_pod(state, pod, diagnosis)
-    tail = None if answer.text is None else f"preemption: {answer.text}"
-    told = _shape_finding(shape, diagnosis, (pod.key,), tail)
+    told = shape_finding(shape, diagnosis, (pod.key,), f"preemption: {answer.text}")
     return _refused(answer, shapes=(told,))
 
 
@@ -218,86 +229,81 @@ def _refused(
     )
 
 
-def _try_group(state: State, group: Group, waiting: Sequence[Pod]) -> _Found:
-    """Try the pending members of `group`; those that are being deleted have to agree, too, but are
+def _try_tree(state: State, tree: Tree, waiting: Sequence[Pod]) -> _Found:
+    """Try the pending members of `tree`; those that are being deleted have to agree, too, but are
     then skipped."""
-    created = state.members_of(group.key).created
-    bound = len(state.members_of(group.key).bound)
-    fault = disagreement(state, group, waiting)
+    fault = disagreement(state, tree, waiting)
     if fault is not None:
-        finding = GroupFinding(
-            created=created,
-            group=f"PodGroup/{group.key}",
-            message=fault,
-            minimum=group.min_count,
-            policy=group.policy,
-            remaining=len(waiting),
-            scheduled=bound,
-            status="Error",
-            text=fault,
-            untried=tuple(pod.key for pod in waiting),
-        )
-        return _Found("error", groups=(finding,))
+        failed = fail_tree(_branch(state, tree, shaped(state, waiting)), fault)
+        return _Found("error", groups=group_findings(state, failed, None))
     members = [pod for pod in waiting if pod.deletion is None]
-    room = room_for(state, group.priority, members)
-    tried = shaped(state, members)
-    leaf = run_leaf(room, tried, minimum=group.min_count, bound=bound)
-    nothing_placed = leaf.succeeded and not leaf.placed
-    if nothing_placed:
-        leaf.text = texts.flagged()
-    succeeded = leaf.succeeded and not nothing_placed
-    answer = None if succeeded else preempt_for_group(state, group, tried)
-    finding = GroupFinding(
-        created=created,
-        fitted=() if succeeded else tuple(pod.key for pod, _ in leaf.placed),
-        group=f"PodGroup/{group.key}",
-        message="" if answer is None else texts.with_preemption(leaf.text, answer.text),
-        minimum=group.min_count,
-        placed=len(leaf.placed),
-        policy=group.policy,
-        remaining=leaf.remaining,
-        scheduled=leaf.scheduled,
-        status="Success" if succeeded else "Unschedulable",
-        text=leaf.text,
-        untried=tuple(pod.key for pod in leaf.untried),
-    )
     skipped = tuple(pod.key for pod in waiting if pod.deletion is not None)
-    shapes = _shape_findings(leaf)
-    if answer is not None:
-        return _refused(answer, groups=(finding,), shapes=shapes, skipped=skipped)
-    return _Found(
-        "scheduled", groups=(finding,), shapes=shapes, skipped=skipped, bindings=_bindings(room, leaf)
-    )
+    tried = shaped(state, members)
+    root = _branch(state, tree, tried)
+    room = room_for(state, tree.group.priority, members)
+    outcome = run_tree(root, room)
+    if outcome.status is Status.ERROR:
+        groups, shapes = group_findings(state, outcome, None), shape_findings(outcome)
+        return _Found("error", groups=groups, shapes=shapes, skipped=skipped)
+    if outcome.succeeded:
+        return _Found(
+            "scheduled",
+            groups=group_findings(state, outcome, None),
+            shapes=shape_findings(outcome),
+            skipped=skipped,
+            bindings=tuple((placed.pod, placed.node) for placed in outcome.placed),
+        )
+    answer = preempt_for_group(state, tree.group, tried, lambda cleared: _rerun(root, cleared))
+    if answer.error:
+        failed = fail_tree(root, answer.text)
+        return _Found("error", groups=group_findings(state, failed, None), skipped=skipped)
+    groups, shapes = group_findings(state, outcome, answer.text), shape_findings(outcome)
+    return _refused(answer, groups=groups, shapes=shapes, skipped=skipped)
 
 
-def _bindings(room: Room, leaf: LeafResult) -> tuple[tuple[Pod, str], ...]:
-    return tuple((pod, room.names[row]) for pod, row in leaf.placed)
+def _rerun(root: Branch, room: Room) -> Rerun:
+    """How `root` comes out in `room`, which is as before afterwards."""
+    outcome = run_tree(root, room)
+    if not outcome.succeeded:
+        return Rerun(succeeded=False, text=outcome.text, error=outcome.status is Status.ERROR)
+    give_up(outcome.placed, room)
+    placed = [(pod, shape, room.roster.row[node]) for pod, shape, node in outcome.placed]
+    return Rerun(succeeded=True, placed=placed)
 
 
-def _shape_findings(leaf: LeafResult) -> tuple[ShapeFinding, ...]:
-    """One finding a shape and text, the members of all its runs together."""
-    merged: dict[tuple[PodShape, str], Misfit] = {}
-    for misfit in leaf.misfits:
-        key = (misfit.shape, misfit.diagnosis.message)
-        if key in merged:
-            merged[key].pods.extend(misfit.pods)
-        else:
-            merged[key] = Misfit(misfit.shape, misfit.diagnosis, list(misfit.pods))
-    return tuple(
-        _shape_finding(misfit.shape, misfit.diagnosis, tuple(pod.key for pod in misfit.pods), None)
-        for misfit in merged.values()
-    )
+def _branch(state: State, tree: Tree, members: Sequence[Member]) -> Branch:
+    """What is to be tried of `tree`; `members` are those of all its PodGroups."""
+    by_group: dict[str | None, list[Member]] = {}
+    for member in members:
+        by_group.setdefault(member[0].group, []).append(member)
+
+    def branch(tree: Tree, held: bool) -> Branch:
+        group = tree.group
+        held = held or group.topology_key is not None
+        if group.kind == COMPOSITE:
+            return Branch(group, children=tuple(branch(child, held) for child in tree.children))
+        return Branch(
+            group,
+            members=tuple(by_group.get(group.key, ())),
+            bound=len(state.members_of(group.key).bound),
+            running=tuple(_running(state, group)) if held else (),
+        )
+
+    return branch(tree, held=False)
 
 
-def _shape_finding(
-    shape: PodShape, diagnosis: Diagnosis, pods: tuple[str, ...], preemption: str | None
-) -> ShapeFinding:
-    message = diagnosis.message if preemption is None else f"{diagnosis.message} {preemption}"
-    return ShapeFinding(
-        message=message,
-        nodes=diagnosis.nodes,
-        pods=pods,
-        requests=shape.requests,
-        resources=diagnosis.resources,
-        total=diagnosis.total,
-    )
+def _running(state: State, group: Group) -> Iterator[Running]:
+    """Where the members of a PodGroup are that have a node, oldest first."""
+    bound = [state.pods[key] for key in state.members_of(group.key).bound]
+    for pod in sorted(bound, key=lambda pod: pod.arrival):
+        labels = state.nodes.facts(pod.node).labels if pod.node in state.node_records else {}
+        yield Running(pod.key.partition("/")[2], labels)
+
+
+def _anchors(state: State, tree: Tree, *, held: bool = False) -> Iterator[str]:
+    """The nodes that hold a group of `tree` to its domain: members of it run there."""
+    held = held or tree.group.topology_key is not None
+    if held and tree.group.kind == POD_GROUP:
+        yield from (str(state.pods[key].node) for key in state.members_of(tree.group.key).bound)
+    for child in tree.children:
+        yield from _anchors(state, child, held=held)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from domain.room import Room
 from domain.roster import Mask, Roster, compact
 from domain.scheduling.filters.node_affinity import CONFLICT, named_nodes, node_affinity, not_named
 from domain.scheduling.filters.node_name import node_name
@@ -16,7 +17,13 @@ from domain.scheduling.scores.taint_toleration import untolerated_preferences
 from domain.scheduling.verdict import Verdict
 from domain.shapes import PodShape
 
-_FILTERS = (node_unschedulable, node_name, taint_toleration, node_affinity)
+_FILTERS = {
+    "NodeUnschedulable": node_unschedulable,
+    "NodeName": node_name,
+    "TaintToleration": taint_toleration,
+    "NodeAffinity": node_affinity,
+}
+"""In the order of the default profile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +45,17 @@ class Eligibility:
     indifferent: bool
 
 
-def eligibility(roster: Roster, shape: PodShape) -> Eligibility:
-    """What the facts in `roster` say about `shape`; remembered as long as the nodes stay as they are."""
-    return roster.remembered(_assess, shape)
+def eligibility(room: Room, shape: PodShape) -> Eligibility:
+    """What the facts of the nodes say about `shape`, by the filters that are on in `room`.
+
+    Remembered as long as the nodes stay as they are.
+    """
+    return room.roster.remembered(_assess, shape, room.profile.disabled_filters)
 
 
-def _assess(roster: Roster, shape: PodShape) -> Eligibility:
-    names = named_nodes(shape)
-    verdicts = [check(roster, shape) for check in _FILTERS]
+def _assess(roster: Roster, shape: PodShape, disabled: tuple[str, ...]) -> Eligibility:
+    names = None if "NodeAffinity" in disabled else named_nodes(shape)
+    verdicts = [check(roster, shape) for name, check in _FILTERS.items() if name not in disabled]
     if names:
         verdicts.insert(0, not_named(roster, names))
     allowed = np.full(len(roster), names != frozenset(), dtype=np.bool_)

@@ -18,7 +18,7 @@ from domain.scheduling.company import company
 from domain.scheduling.eligibility import Eligibility, eligibility
 from domain.scheduling.evaluate import feasible
 from domain.scheduling.greedy import Numbers, greedy_order
-from domain.scheduling.score import DEFAULT, Weights, by_facts, by_resources
+from domain.scheduling.score import by_facts, by_resources
 from domain.scheduling.stepping import place_in_company
 from domain.shapes import PodShape
 
@@ -26,16 +26,16 @@ _FEW = 4
 """Less than one node in so many is few."""
 
 
-def place(room: Room, shape: PodShape, count: int, weights: Weights = DEFAULT) -> list[int]:
+def place(room: Room, shape: PodShape, count: int) -> list[int]:
     """Put up to `count` Pods of `shape` into `room` and return the row of each, in order.
 
     Fewer come back where no node is left for the next one; none for a `count` of 0.
     """
     if (around := company(room, shape)) is not None:
-        return place_in_company(room, shape, around, count, weights)
+        return place_in_company(room, shape, around, count)
     placed: list[int] = []
     while len(placed) < count:
-        rows = _run(room, shape, count - len(placed), weights)
+        rows = _run(room, shape, count - len(placed))
         if not rows:
             break
         room.assume_all(rows, shape)
@@ -43,14 +43,14 @@ def place(room: Room, shape: PodShape, count: int, weights: Weights = DEFAULT) -
     return placed
 
 
-def _run(room: Room, shape: PodShape, count: int, weights: Weights) -> list[int]:
+def _run(room: Room, shape: PodShape, count: int) -> list[int]:
     """The rows of the next placements, as many as can be told from one look at the nodes."""
     rows = np.flatnonzero(feasible(room, shape))
     if len(rows) == 0 or (len(rows) == 1 and count == 1):
         return list(map(int, rows))
-    eligible = eligibility(room.roster, shape)
-    facts = by_facts(eligible, rows, weights)
-    heads = facts + _resources_now(room, shape, rows, weights)
+    eligible = eligibility(room, shape)
+    facts = by_facts(eligible, rows, room.profile.weights)
+    heads = facts + _resources_now(room, shape, rows)
     if count == 1:
         return [int(rows[np.argmax(heads)])]
 
@@ -59,7 +59,7 @@ def _run(room: Room, shape: PodShape, count: int, weights: Weights) -> list[int]
 
     def score(nodes: Numbers, steps: Numbers) -> Numbers:
         load = room.load(shape, rows[nodes], placed=steps)
-        return facts[nodes] + by_resources(room, shape, load, weights)
+        return facts[nodes] + by_resources(room, shape, load)
 
     nodes, steps = greedy_order(heads, capacity, score, count)
     if not eligible.indifferent:
@@ -68,11 +68,11 @@ def _run(room: Room, shape: PodShape, count: int, weights: Weights) -> list[int]
     return list(map(int, rows[nodes]))
 
 
-def _resources_now(room: Room, shape: PodShape, rows: Rows, weights: Weights) -> Numbers:
+def _resources_now(room: Room, shape: PodShape, rows: Rows) -> Numbers:
     """`by_resources` for the next Pod on `rows`; columns are gathered only where rows are few."""
     if len(rows) * _FEW < len(room):
-        return by_resources(room, shape, room.load(shape, rows), weights)
-    return by_resources(room, shape, room.load(shape, slice(None)), weights)[rows]
+        return by_resources(room, shape, room.load(shape, rows))
+    return by_resources(room, shape, room.load(shape, slice(None)))[rows]
 
 
 def _valid(eligible: Eligibility, rows: Rows, nodes: Numbers, fills: Mask) -> int:

@@ -6,20 +6,22 @@ Sources: kube-scheduler 1.37, framework/preemption and DefaultPreemption; KEP-57
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 
 from domain.objects import Group, Pod
 from domain.room import Room
+from domain.roster import Mask
 from domain.scheduling import texts
 from domain.scheduling.diagnosis import Diagnosis
-from domain.scheduling.evaluate import Evaluation, evaluate
-from domain.scheduling.leaf import Member, run_leaf
-from domain.scheduling.reprieve import clear, without_reprieve
-from domain.scheduling.rules import rules_in_play
-from domain.scheduling.units import Unit, unit_priority, units_below, violating
+from domain.scheduling.evaluate import Evaluation, evaluate, fits
+from domain.scheduling.leaf import Member
+from domain.scheduling.reprieve import Sites, bring_back, clear, left_out, without_reprieve
+from domain.scheduling.rules import rules_in_play, shape_with_peer, shaped
+from domain.scheduling.units import Unit, allowances, unit_priority, units_below, violating
 from domain.shapes import PodShape
 from domain.state import State
 
@@ -31,14 +33,14 @@ _SHIFT = 2**31
 class Answer:
     """What preemption answers to a refused entity.
 
-    `text` is None where it says nothing: with rules about other Pods in play nobody is evicted yet.
     With `waits`, there will be room once `victims` have ended; those of them that are not ending
-    yet are to be evicted. `nominations` are nodes by Pod, for all its Pods that get one; None leaves
-    what they have.
+    yet are to be evicted. With `error`, `text` is an error of the rerun. `nominations` are nodes by
+    Pod, for all its Pods that get one; None leaves what they have.
     """
 
-    text: str | None
+    text: str
     waits: bool = False
+    error: bool = False
     victims: tuple[Pod, ...] = ()
     nominations: Mapping[str, str] | None = field(default_factory=dict)
 
@@ -46,48 +48,64 @@ class Answer:
 def room_for(state: State, priority: int, own: Sequence[Pod]) -> Room:
     """What is free for Pods of `priority`: others of equal or higher rank keep what they are
     nominated to; `own` are the Pods that are about to be tried."""
-    room = state.nodes.for_cycle()
+    room = state.nodes.for_cycle(state.profile_for(own))
     if state.nominated:
+        rules = rules_in_play(state, own)
         mine = {pod.key for pod in own}
         for key in state.nominated:
             pod = state.pods[key]
             row = room.roster.row.get(str(pod.nominated))
             if key not in mine and row is not None and state.spec(pod).priority >= priority:
-                room.reserve(row, state.spec(pod).shape)
+                room.reserve(row, shape_with_peer(state, pod) if rules else state.spec(pod).shape)
     return room
 
 
-def preempt_for_group(state: State, group: Group, members: Sequence[Member]) -> Answer:
-    """What stands behind `pod group preemption: `, and what follows, for a `group` that was refused.
+@dataclass(frozen=True)
+class Rerun:
+    """How the algorithm of a root came out in another room.
 
-    `members` are those that were in the attempt, in their order.
+    `succeeded` is whether it ended in success and placed somebody; else `text` is its status, which
+    may be an `error`. `placed` are the Pods with a place, their shapes and the rows of their nodes, in
+    the order of the cycle; in the room they have been given up again.
     """
-    if group.preemption_policy == "Never":
+
+    succeeded: bool
+    text: str = ""
+    error: bool = False
+    placed: Sequence[tuple[Pod, PodShape, int]] = ()
+
+
+def preempt_for_group(
+    state: State, root: Group, members: Sequence[Member], again: Callable[[Room], Rerun]
+) -> Answer:
+    """What stands behind `pod group preemption: `, and what follows, for a `root` that was refused.
+
+    `members` are those that were in the attempt, in their order. `again` runs the algorithm of the
+    root once more, in the room that it is given.
+    """
+    if root.preemption_policy == "Never":
         return Answer(texts.NEVER_PREEMPTS)
     pods = [pod for pod, _ in members]
     nodes = {pod.nominated for pod in pods if pod.nominated is not None}
-    if ending := _ending_on(state, nodes, group.priority):
+    if ending := _ending_on(state, nodes, root.priority):
         return Answer(texts.ONGOING, waits=True, victims=ending, nominations=None)
-    units = units_below(state, group.priority)
+    units = units_below(state, root.priority)
     if not units:
         return Answer(texts.NO_VICTIMS)
-    if rules_in_play(state, pods):
-        return Answer(None)
-    room = room_for(state, group.priority, pods)
-    clear(state, room, units)
-    bound = len(state.members_of(group.key).bound)
-    leaf = run_leaf(room, members, minimum=group.min_count, bound=bound)
-    if not (leaf.succeeded and leaf.placed):
-        return Answer(leaf.text or texts.flagged())
-    placed = [(state.spec(pod).shape, row) for pod, row in leaf.placed]
-    for shape, row in placed:
-        room.forget(row, shape)
-    victims = _pods_of(without_reprieve(state, room, units, violating(state, units), placed))
+    rules = rules_in_play(state, pods)
+    room = room_for(state, root.priority, pods)
+    clear(state, room, units, rules=rules)
+    rerun = again(room)
+    if not rerun.succeeded:
+        return Answer(rerun.text, error=rerun.error)
+    placed = [(shape, row) for _, shape, row in rerun.placed]
+    broken = violating(allowances(state), units)
+    victims = _pods_of(without_reprieve(state, room, units, broken, placed, rules=rules))
     return Answer(
         texts.found_for_group(len(victims)),
         waits=True,
         victims=victims,
-        nominations={pod.key: room.names[row] for pod, row in leaf.placed},
+        nominations={pod.key: room.names[row] for pod, _, row in rerun.placed},
     )
 
 
@@ -100,20 +118,14 @@ def preempt_for_pod(state: State, pod: Pod, diagnosis: Diagnosis) -> Answer:
         ending := _ending_on(state, {pod.nominated}, spec.priority)
     ):
         return Answer(texts.VICTIM_ENDS, waits=True, victims=ending, nominations=None)
-    units = units_below(state, spec.priority)
-    on_node = _by_node(units, diagnosis.resolvable)
-    if on_node and rules_in_play(state, [pod]):
-        return Answer(None)
-    cleared = room_for(state, spec.priority, [pod])
-    clear(state, cleared, units)
-    evaluation = evaluate(cleared, spec.shape)
-    helped = [row for row in np.flatnonzero(evaluation.feasible).tolist() if cleared.names[row] in on_node]
-    if not helped:
-        return Answer(_no_candidate(cleared, evaluation, diagnosis, on_node))
-    best = min(
-        (_candidate(state, cleared, row, spec.shape, on_node[cleared.names[row]]) for row in helped),
-        key=_Candidate.order,
-    )
+    on_node = _by_node(units_below(state, spec.priority), diagnosis.resolvable)
+    room = room_for(state, spec.priority, [pod])
+    ((_, shape),) = shaped(state, [pod])
+    search = _at_once if shape.peer is None else _node_by_node
+    candidates, refusals = search(state, room, shape, on_node)
+    if not candidates:
+        return Answer(_no_candidate(refusals, diagnosis, len(on_node)))
+    best = min(candidates, key=_Candidate.order)
     victims = _pods_of(best.victims)
     return Answer(
         texts.found_for_pod(best.node, len(victims)),
@@ -132,6 +144,11 @@ class _Candidate:
     broken: int
     """How many of the victims break a budget."""
 
+    @classmethod
+    def of(cls, node: str, victims: list[Unit], broken: set[str]) -> "_Candidate":
+        """The candidate whose victims are `victims`; those named in `broken` break a budget."""
+        return cls(node, victims, sum(unit.name in broken for unit in victims))
+
     def order(self) -> tuple[int, int, int, int, float, str]:
         """The candidate with the smallest key is taken."""
         pods = [(unit.priority, pod) for unit in self.victims for pod in unit.pods]
@@ -147,27 +164,76 @@ class _Candidate:
         )
 
 
-def _candidate(state: State, room: Room, row: int, shape: PodShape, units: Sequence[Unit]) -> _Candidate:
-    """Whom it costs to put a Pod of `shape` on the node in `row`, with `units` on it.
+OnNode: TypeAlias = Mapping[str, Sequence[Unit]]
+"""The units with a Pod on each node that is looked at."""
 
-    Units are cleared from `room`; those that can stay are put back on this node, and no other.
+
+def _at_once(
+    state: State, room: Room, shape: PodShape, on_node: OnNode
+) -> tuple[list[_Candidate], Counter[str]]:
+    """The nodes that a Pod of `shape` could have, and why it cannot have the others, how often each.
+
+    No rule about other Pods is in play: what is cleared on other nodes makes no difference.
     """
-    broken = violating(state, units)
-    victims = without_reprieve(state, room, units, broken, [(shape, row)])
-    return _Candidate(room.names[row], victims, sum(unit.name in broken for unit in victims))
+    clear(
+        state, room, {unit.name: unit for units in on_node.values() for unit in units}.values(), rules=False
+    )
+    evaluation = evaluate(room, shape)
+    names = room.names
+    helped = [row for row in np.flatnonzero(evaluation.feasible).tolist() if names[row] in on_node]
+    sites = Sites(room, [(shape, row) for row in helped])
+    allowed = allowances(state)
+    candidates = []
+    for row in helped:
+        here, units = names[row], on_node[names[row]]
+
+        def admit(unit: Unit, here: str = here, row: int = row) -> bool:
+            return sites.admit([(state.spec(pod).shape, row) for pod in unit.pods if pod.node == here])
+
+        broken = violating(allowed, units)
+        candidates.append(_Candidate.of(here, left_out(units, broken, admit), broken))
+    looked_at = np.array([name in on_node for name in names], dtype=np.bool_)
+    return candidates, _refusals(evaluation, looked_at)
 
 
-def _no_candidate(
-    cleared: Room, evaluation: Evaluation, diagnosis: Diagnosis, on_node: Mapping[str, Sequence[Unit]]
-) -> str:
-    """Why no node can be helped, in the form of a FitError."""
-    looked_at = np.array([name in on_node for name in cleared.names], dtype=np.bool_)
+def _node_by_node(
+    state: State, room: Room, shape: PodShape, on_node: OnNode
+) -> tuple[list[_Candidate], Counter[str]]:
+    """The same among rules about other Pods: on every node only its own units are taken away."""
+    candidates = []
+    refusals = Counter[str]()
+    allowed = allowances(state)
+    for here, units in sorted(on_node.items()):
+        row = room.roster.row[here]
+        clear(state, room, units, rules=True)
+        if fits(room, shape, row):
+            broken = violating(allowed, units)
+            victims = without_reprieve(state, room, units, broken, [(shape, row)], rules=True)
+            candidates.append(_Candidate.of(here, victims, broken))
+        else:
+            looked_at = np.arange(len(room)) == row
+            refusals += _refusals(evaluate(room, shape), looked_at)
+        bring_back(state, room, units, rules=True)
+    return candidates, refusals
+
+
+def _refusals(evaluation: Evaluation, looked_at: Mask) -> Counter[str]:
+    """How many of the nodes `looked_at` are refused for each reason."""
     counts = Counter[str]()
     for verdict in evaluation.verdicts:
         for reason, nodes in verdict.among(looked_at).reasons.items():
             counts[reason] += int(np.count_nonzero(nodes))
-    counts[texts.NO_VICTIMS_ON_NODE] += len(diagnosis.resolvable) - len(on_node)
-    counts[texts.NOT_HELPFUL] += diagnosis.total - len(diagnosis.resolvable)
+    return counts
+
+
+def _no_candidate(refusals: Counter[str], diagnosis: Diagnosis, looked_at: int) -> str:
+    """Why no node can be helped, in the form of a FitError; so many nodes had units to take away."""
+    counts = refusals + Counter(
+        {
+            texts.NO_VICTIMS_ON_NODE: len(diagnosis.resolvable) - looked_at,
+            texts.NOT_HELPFUL: diagnosis.total - len(diagnosis.resolvable),
+        }
+    )
     parts = sorted(f"{count} {reason}" for reason, count in counts.items() if count)
     return f"0/{diagnosis.total} nodes are available: {', '.join(parts)}."
 

@@ -4,74 +4,212 @@ Source: kube-scheduler 1.37, framework/preemption.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import takewhile
+from typing import TypeAlias
 
+from domain.host_ports import HostPort, collide
+from domain.objects import Pod
+from domain.peers import Peer
+from domain.resources import PODS
 from domain.room import Room
-from domain.scheduling.evaluate import fits
+from domain.scheduling.company import company_of
+from domain.scheduling.evaluate import welcome_at
+from domain.scheduling.rules import shape_with_peer
 from domain.scheduling.units import Unit
 from domain.shapes import PodShape
 from domain.state import State
 
-Placed = Iterable[tuple[PodShape, int]]
-"""Shapes of Pods with the rows they were placed on, in the order of the cycle."""
+Placed: TypeAlias = Sequence[tuple[PodShape, int]]
+"""Shapes of Pods with the rows of their nodes, in the order of the cycle if they were placed in one."""
 
 
-def clear(state: State, room: Room, units: Iterable[Unit]) -> None:
-    """Take the Pods of `units` out of `room`."""
-    rows, specs = room.roster.row, state.specs.all
-    counts: dict[int, Counter[int]] = {}
+def clear(state: State, room: Room, units: Iterable[Unit], *, rules: bool) -> None:
+    """Take the Pods of `units` out of `room`; with `rules` about other Pods, these see it."""
+    for shape, by_row in _by_shape(state, room, units, rules=rules):
+        room.forget_all(by_row, shape)
+
+
+def bring_back(state: State, room: Room, units: Iterable[Unit], *, rules: bool) -> None:
+    """Undo `clear`."""
+    for shape, by_row in _by_shape(state, room, units, rules=rules):
+        room.assume_all(list(by_row.elements()), shape)
+
+
+def _by_shape(
+    state: State, room: Room, units: Iterable[Unit], *, rules: bool
+) -> list[tuple[PodShape, Counter[int]]]:
+    """The shapes of the Pods of `units`, and how many of each are on which row."""
+    rows = room.roster.row
+    counts: dict[tuple[int, bool], tuple[Pod, Counter[int]]] = {}
     for unit in units:
         for pod in unit.pods:
             row = rows.get(str(pod.node))
             if row is not None:
-                counts.setdefault(pod.spec, Counter())[row] += 1
-    for spec, by_row in counts.items():
-        room.forget_all(by_row, specs[spec].shape)
+                alike = (pod.spec, rules and pod.deletion is not None)
+                if alike not in counts:
+                    counts[alike] = (pod, Counter())
+                counts[alike][1][row] += 1
+    shape_of = shape_with_peer if rules else _shape
+    return [(shape_of(state, pod), by_row) for pod, by_row in counts.values()]
+
+
+def _shape(state: State, pod: Pod) -> PodShape:
+    return state.spec(pod).shape
+
+
+class Sites:
+    """What is left on the nodes that Pods are placed on, of all that these ask for.
+
+    Pods that come beside them may ask for more: it stands in nobody's way.
+    """
+
+    def __init__(self, room: Room, placed: Placed) -> None:
+        self._room = room
+        self._spare: dict[int, dict[int, int]] = {}
+        """By row, then by column of a resource."""
+        self._ports: dict[int, list[HostPort]] = {}
+        free: dict[int, list[int]] = {}
+        for shape, row in placed:
+            spare = self._spare.setdefault(row, {})
+            for column, amount in _asked(room, shape):
+                if column not in free:
+                    free[column] = room.free(column).tolist()
+                spare[column] = spare.get(column, free[column][row]) - amount
+            if shape.host_ports:
+                self._ports.setdefault(row, []).extend(shape.host_ports)
+
+    def concern(self, unit: Unit) -> bool:
+        """Whether a Pod of `unit` is on one of these nodes."""
+        rows = self._room.roster.row
+        return any(rows.get(str(pod.node), -1) in self._spare for pod in unit.pods)
+
+    def admit(self, pods: Placed) -> bool:
+        """Let `pods` in if there is room for all of them that are on one of these nodes."""
+        left: dict[int, dict[int, int]] = {}
+        for shape, row in pods:
+            if row not in self._spare:
+                continue
+            if shape.host_ports and collide(shape.host_ports, self._ports.get(row, ())):
+                return False
+            spare = left.get(row)
+            if spare is None:
+                spare = left[row] = self._spare[row].copy()
+            for column, amount in _asked(self._room, shape):
+                if column in spare:
+                    spare[column] -= amount
+                    if spare[column] < 0:
+                        return False
+        self._spare.update(left)
+        return True
+
+    def dismiss(self, pods: Placed) -> None:
+        """Undo `admit` that let `pods` in."""
+        for shape, row in pods:
+            spare = self._spare.get(row, {})
+            for column, amount in _asked(self._room, shape):
+                if column in spare:
+                    spare[column] += amount
+
+
+def _asked(room: Room, shape: PodShape) -> list[tuple[int, int]]:
+    return [(room.roster.column[PODS], 1), *room.ask(shape).columns]
+
+
+class Neighbours:
+    """The Pods that are placed, by the rules about other Pods, their own and those of others.
+
+    In the room are the Pods that were let in, but not those that are placed.
+    """
+
+    def __init__(self, room: Room, placed: Placed) -> None:
+        self._room = room
+        self._placed = placed
+        self._companies = {shape: company_of(room, shape) for shape, _ in placed}
+        self._inside: list[tuple[PodShape, int]] = []
+
+    def mind(self, peer: Peer) -> bool:
+        """Whether a Pod like `peer` can make a difference to one of them."""
+        return any(company.minds(peer) for company in self._companies.values())
+
+    def admit(self, pods: Placed) -> bool:
+        """Let `pods` in if everyone who is placed is welcome on its node after those placed before."""
+        for shape, row in pods:
+            self._room.assume(row, shape)
+        if self._all_welcome():
+            self._inside += pods
+            return True
+        for shape, row in pods:
+            self._room.forget(row, shape)
+        return False
+
+    def leave(self) -> None:
+        """Take out again whoever was let in."""
+        for shape, row in self._inside:
+            self._room.forget(row, shape)
+        self._inside.clear()
+
+    def _all_welcome(self) -> bool:
+        welcome = list(takewhile(self._is_seated, self._placed))
+        for shape, row in welcome:
+            self._room.forget(row, shape)
+        return len(welcome) == len(self._placed)
+
+    def _is_seated(self, one: tuple[PodShape, int]) -> bool:
+        """Put one of the placed into the room if it is welcome there."""
+        shape, row = one
+        welcome = welcome_at(self._companies[shape], self._room, row)
+        if welcome:
+            self._room.assume(row, shape)
+        return welcome
 
 
 def without_reprieve(
-    state: State, room: Room, units: Iterable[Unit], broken: set[str], placed: Placed
+    state: State, room: Room, units: Iterable[Unit], broken: set[str], placed: Placed, *, rules: bool
 ) -> list[Unit]:
     """Which of `units` cannot stay beside the Pods that are `placed`, the most important first.
 
-    In `room` are neither the units nor the placed Pods. Those named in `broken` get the first chance
-    to stay, then the others, each in order of importance. No filter looks at other nodes than
-    the one a Pod is placed on, so that units elsewhere can stay in any case.
+    In `room` are neither the units nor the placed Pods, nor are they afterwards. Units on other nodes
+    can stay in any case unless `rules` about other Pods make a difference to those that are placed.
     """
-    by_row: dict[int, list[PodShape]] = {}
-    for shape, row in placed:
-        by_row.setdefault(row, []).append(shape)
-    touched = {room.names[row] for row in by_row}
-    ranked = sorted((unit for unit in units if unit.is_on(touched)), key=Unit.importance)
-    chances = sorted(ranked, key=lambda unit: unit.name not in broken)
-    gone = {unit.name for unit in chances if not _put_back(state, room, unit, by_row)}
+    sites = Sites(room, placed)
+    if rules:
+        return _among_rules(state, room, units, broken, sites, Neighbours(room, placed))
+    near = [unit for unit in units if sites.concern(unit)]
+    return left_out(near, broken, lambda unit: sites.admit(_standing(state, room, unit)))
+
+
+def _among_rules(
+    state: State, room: Room, units: Iterable[Unit], broken: set[str], sites: Sites, neighbours: Neighbours
+) -> list[Unit]:
+    minded = {unit.name for unit in units if any(neighbours.mind(state.peer(pod)) for pod in unit.pods)}
+
+    def admit(unit: Unit) -> bool:
+        pods = _standing(state, room, unit, rules=True)
+        if not sites.admit(pods):
+            return False
+        if unit.name not in minded or neighbours.admit(pods):
+            return True
+        sites.dismiss(pods)
+        return False
+
+    gone = left_out([unit for unit in units if unit.name in minded or sites.concern(unit)], broken, admit)
+    neighbours.leave()
+    return gone
+
+
+def left_out(units: Iterable[Unit], broken: set[str], admit: Callable[[Unit], bool]) -> list[Unit]:
+    """Which of `units` cannot stay, the most important first, if `admit` lets in who can.
+
+    Those named in `broken` get the first chance, then the others, each in order of importance.
+    """
+    ranked = sorted(units, key=Unit.importance)
+    gone = {unit.name for unit in sorted(ranked, key=lambda unit: unit.name not in broken) if not admit(unit)}
     return [unit for unit in ranked if unit.name in gone]
 
 
-def _put_back(state: State, room: Room, unit: Unit, placed: Mapping[int, Sequence[PodShape]]) -> bool:
-    """Put `unit` back into `room` if whoever is placed on its nodes still fits there."""
+def _standing(state: State, room: Room, unit: Unit, *, rules: bool = False) -> Placed:
+    """The Pods of `unit` that are on nodes of `room`, as `clear` takes them out."""
     rows = room.roster.row
-    back = [
-        (row, state.spec(pod).shape) for pod in unit.pods if (row := rows.get(str(pod.node), -1)) in placed
-    ]
-    for row, shape in back:
-        room.assume(row, shape)
-    if all(_all_fit(room, row, placed[row]) for row in dict.fromkeys(row for row, _ in back)):
-        return True
-    for row, shape in back:
-        room.forget(row, shape)
-    return False
-
-
-def _all_fit(room: Room, row: int, shapes: Sequence[PodShape]) -> bool:
-    """Whether Pods of `shapes` pass the filters on the node in `row` one after the other."""
-    taken = 0
-    fit = True
-    while fit and taken < len(shapes):
-        fit = fits(room, shapes[taken], row)
-        if fit and taken + 1 < len(shapes):
-            room.assume(row, shapes[taken])
-        taken += 1
-    for shape in shapes[: taken - 1]:
-        room.forget(row, shape)
-    return fit
+    shape_of = shape_with_peer if rules else _shape
+    return [(shape_of(state, pod), row) for pod in unit.pods if (row := rows.get(str(pod.node))) is not None]

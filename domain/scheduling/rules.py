@@ -10,8 +10,13 @@ from domain.state import State
 
 
 def rules_in_play(state: State, pods: Iterable[Pod]) -> bool:
-    """Whether one of `pods`, or some Pod on a node, has rules about other Pods."""
-    return state.nodes.crowd.has_terms or any(state.spec(pod).shape.peer is not None for pod in pods)
+    """Whether one of `pods`, or some Pod on a node or nominated to one, has rules about other Pods."""
+    return state.has_terms or any(state.spec(pod).shape.peer is not None for pod in pods)
+
+
+def shape_with_peer(state: State, pod: Pod) -> PodShape:
+    """The shape of `pod` with what rules of others see of it as it is now."""
+    return replace(state.spec(pod).shape, peer=state.peer(pod))
 
 
 def shaped(state: State, pods: Sequence[Pod]) -> list[tuple[Pod, PodShape]]:

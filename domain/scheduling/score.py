@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from domain.profile import Weights
 from domain.room import Load, Room
 from domain.roster import Rows
 from domain.scheduling.company import Company, company
@@ -13,27 +13,12 @@ from domain.scheduling.eligibility import Eligibility, eligibility
 from domain.scheduling.scores.balanced_allocation import balanced_allocation
 from domain.scheduling.scores.inter_pod_affinity import inter_pod_affinity
 from domain.scheduling.scores.node_affinity import node_affinity
-from domain.scheduling.scores.node_resources_fit import least_allocated
+from domain.scheduling.scores.node_resources_fit import node_resources_fit
 from domain.scheduling.scores.pod_topology_spread import pod_topology_spread
 from domain.scheduling.scores.taint_toleration import taint_toleration
 from domain.shapes import PodShape
 
 Points = NDArray[np.int64]
-
-
-class Weights(msgspec.Struct, frozen=True, kw_only=True):
-    """What a point of each plugin counts in the total. Source: kube-scheduler 1.37, default profile."""
-
-    node_resources_fit: int = 1
-    balanced_allocation: int = 1
-    taint_toleration: int = 3
-    node_affinity: int = 2
-    pod_topology_spread: int = 2
-    inter_pod_affinity: int = 2
-    image_locality: int = 1
-
-
-DEFAULT = Weights()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +39,18 @@ class Scores:
     total: Points
 
 
-def score(room: Room, shape: PodShape, rows: Rows, weights: Weights = DEFAULT) -> Scores:
+def score(room: Room, shape: PodShape, rows: Rows) -> Scores:
     """Score `rows`, which must be all feasible nodes: some plugins weigh them against each other."""
-    eligible = eligibility(room.roster, shape)
+    eligible, weights = eligibility(room, shape), room.profile.weights
     load, ask = room.load(shape, rows), room.ask(shape)
     spread = affinity = np.zeros(len(rows), dtype=np.int64)
-    total = by_resources(room, shape, load, weights) + by_facts(eligible, rows, weights)
+    total = by_resources(room, shape, load) + by_facts(eligible, rows, weights)
     if (around := company(room, shape)) is not None:
         spread, affinity = pod_topology_spread(around, rows), inter_pod_affinity(around, rows)
         total += by_company(around, rows, weights)
     return Scores(
         rows=rows,
-        node_resources_fit=least_allocated(load, ask).astype(np.int64),
+        node_resources_fit=node_resources_fit(load, ask, room.profile).astype(np.int64),
         balanced_allocation=balanced_allocation(load, ask).astype(np.int64),
         taint_toleration=taint_toleration(eligible.dislikes[rows]),
         node_affinity=node_affinity(eligible.likes[rows]),
@@ -76,10 +61,10 @@ def score(room: Room, shape: PodShape, rows: Rows, weights: Weights = DEFAULT) -
     )
 
 
-def by_resources(room: Room, shape: PodShape, load: Load, weights: Weights) -> Points:
+def by_resources(room: Room, shape: PodShape, load: Load) -> Points:
     """The part of the total that depends on what is in use, for the nodes of `load`."""
-    ask = room.ask(shape)
-    points = least_allocated(load, ask) * weights.node_resources_fit
+    ask, weights = room.ask(shape), room.profile.weights
+    points = node_resources_fit(load, ask, room.profile) * weights.node_resources_fit
     points = points + balanced_allocation(load, ask) * weights.balanced_allocation
     return points.astype(np.int64, copy=False)
 

@@ -6,13 +6,14 @@ what the use of cpu and memory is worth) is worked out for many nodes and steps 
 
 import numpy as np
 
+from domain.profile import Weights
 from domain.room import Room
 from domain.roster import Mask, Rows
 from domain.scheduling.company import Company
 from domain.scheduling.eligibility import Eligibility, eligibility
 from domain.scheduling.evaluate import welcome
 from domain.scheduling.greedy import Numbers
-from domain.scheduling.score import Weights, by_facts, by_resources
+from domain.scheduling.score import by_facts, by_resources
 from domain.scheduling.scores.inter_pod_affinity import inter_pod_affinity
 from domain.scheduling.scores.pod_topology_spread import compare, domain_weights
 from domain.shapes import PodShape
@@ -23,18 +24,18 @@ _GROWTH = 4
 """Beyond that it is so many times as many as there are, for one node at a time."""
 
 
-def place_in_company(room: Room, shape: PodShape, around: Company, count: int, weights: Weights) -> list[int]:
+def place_in_company(room: Room, shape: PodShape, around: Company, count: int) -> list[int]:
     """Put up to `count` Pods of `shape` into `room` and return the row of each, in order.
 
     `around` is the company for `shape`. It hears of every placement at once, `room` of all at the end.
     """
     assert shape.peer is not None
-    eligible = eligibility(room.roster, shape)
-    ahead = _Ahead(room, shape, eligible.allowed, count, weights)
+    eligible, weights = eligibility(room, shape), room.profile.weights
+    ahead = _Ahead(room, shape, eligible.allowed, count)
     field = _Field(eligible, around, np.zeros(len(room), dtype=np.bool_), weights)
     placed: list[int] = []
     while len(placed) < count:
-        mask = ahead.open & welcome(around, len(room))
+        mask = ahead.open & welcome(around, room)
         if not np.array_equal(mask, field.mask):
             field = _Field(eligible, around, mask, weights)
         if len(field.rows) == 0:
@@ -86,12 +87,12 @@ class _Ahead:
     `open` are the nodes of `allowed` that have room for one more, `points` what it is worth there.
     """
 
-    def __init__(self, room: Room, shape: PodShape, allowed: Mask, count: int, weights: Weights) -> None:
-        self._room, self._shape, self._weights = room, shape, weights
+    def __init__(self, room: Room, shape: PodShape, allowed: Mask, count: int) -> None:
+        self._room, self._shape = room, shape
         self._every = np.arange(len(room))
         self._left = np.where(allowed, room.capacity(shape, self._every, limit=count), 0)
         self.open: Mask = self._left > 0
-        self.points = by_resources(room, shape, room.load(shape, slice(None)), weights)
+        self.points = by_resources(room, shape, room.load(shape, slice(None)))
         self._placed: dict[int, int] = {}
         self._levels: list[Numbers] = [self.points.copy()]
         """What Pod number 0, 1, … is worth on every node."""
@@ -121,4 +122,4 @@ class _Ahead:
     def _worth(self, rows: Rows, steps: Numbers) -> Numbers:
         """What Pod number `steps`, from 0, is worth on the nodes in `rows`."""
         load = self._room.load(self._shape, rows, placed=steps)
-        return by_resources(self._room, self._shape, load, self._weights)
+        return by_resources(self._room, self._shape, load)

@@ -3,10 +3,13 @@
 Source: kube-scheduler 1.37.2, plugin GangScheduling, the PodGroup cycle and its preemption.
 """
 
+from collections.abc import Iterable
+
 UNSCHEDULABLE = "pod group is unschedulable"
 """Stands before the reasons of a status that was not reached by trying Pods (flagged)."""
 FITTED_PREFIX = f"{UNSCHEDULABLE}, "
 """Stands before the group's text on a member that had a place."""
+NO_PLACEMENTS = "no feasible placements found"
 GATED_MESSAGE = "Scheduling is blocked due to non-empty scheduling gates"
 PREEMPTED = "PreemptionByScheduler"
 """The reason of the condition DisruptionTarget on a victim."""
@@ -53,14 +56,57 @@ def minimum_not_satisfiable(minimum: int, scheduled: int, remaining: int) -> str
     return f"minCount ({minimum}) cannot be satisfied: {scheduled} scheduled, {remaining} remaining"
 
 
+def groups_not_satisfiable(minimum: int, scheduled: int, remaining: int) -> str:
+    """As `minimum_not_satisfiable`, of a composite and its children."""
+    return f"minGroupCount ({minimum}) cannot be satisfied: {scheduled} scheduled, {remaining} remaining"
+
+
+def no_placement(count: int, text: str) -> str:
+    """None of `count` placements will do; the one that is reported was refused with `text`.
+
+    Of a flagged text only the flag is repeated (its error form).
+    """
+    shown = UNSCHEDULABLE if text.startswith(UNSCHEDULABLE) else text
+    return flagged(f"0/{count} placements are available, first placement status: {shown}")
+
+
+def handed_down(composite: str, text: str, *, parent: bool) -> str:
+    """A group has no say since `composite`, its parent or further above, was refused with `text`."""
+    above = "parent" if parent else "ancestor"
+    return f'{above} composite pod group "{composite}" is unschedulable: {text}'
+
+
+def child_error(text: str) -> str:
+    """A composite ends in the error of one of its children."""
+    return f"composite pod group evaluation failed due to child error: {text}"
+
+
+def several_domains(names: Iterable[str]) -> str:
+    """Members of one group run in more than one domain."""
+    return (
+        "cannot determine domain for already scheduled pods: more than 1 domain found for pod group: "
+        + ", ".join(names)
+    )
+
+
+def no_domain(pod: str) -> str:
+    """A member runs on a node without the label that its group asks for."""
+    return f"cannot determine domain for already scheduled pods: no topology domain found for pod {pod}"
+
+
+def too_deep(depth: int, allowed: int) -> str:
+    """A tree has more levels than are scheduled."""
+    return f"hierarchy depth {depth} exceeds maximum allowed depth {allowed}"
+
+
 def flagged(reason: str = "") -> str:
     """A refusal before any try, or without a reason of its own."""
     return f"{UNSCHEDULABLE}, {reason}" if reason else UNSCHEDULABLE
 
 
-def with_preemption(text: str, answer: str | None) -> str:
-    """The group's text with what preemption answered; None if it says nothing."""
-    return text if answer is None else f"{text}, pod group preemption: {answer}"
+def with_preemption(text: str, answer: str) -> str:
+    """The group's text with what preemption answered."""
+    return f"{text}, pod group preemption: {answer}"
 
 
 def other_scheduler(this: str, first: str) -> str:
@@ -84,4 +130,20 @@ def other_policy(pod: str, group: str) -> str:
     return (
         "all pods in a single pod group should have the same preemption policy as the pod group's "
         f"preemption policy, got {pod} and {group}"
+    )
+
+
+def other_group_priority(this: int, group: str, priority: int, root: str) -> str:
+    """A group's priority is not that of the root of its tree."""
+    return (
+        "all pod groups in a hierarchy should have the same priority as the root pod group's priority, "
+        f'got {this} ("{group}") and {priority} ("{root}")'
+    )
+
+
+def other_group_policy(this: str, group: str, policy: str, root: str) -> str:
+    """A group's preemption policy is not that of the root of its tree."""
+    return (
+        "all pod groups in a hierarchy should have the same preemption policy as the root pod group's "
+        f'preemption policy, got {this} ("{group}") and {policy} ("{root}")'
     )

@@ -6,11 +6,14 @@ Source: kube-scheduler 1.37, framework/preemption; KEP-5710.
 import enum
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from domain.budgets import Budget, allowance
-from domain.objects import TERMINAL_PHASES, Pod
+from domain.objects import POD_GROUP, TERMINAL_PHASES, Group, Pod
 from domain.state import State
+
+Allowances: TypeAlias = Sequence[tuple[Budget, int]]
+"""Budgets, each with how many more disruptions it allows."""
 
 
 class UnitKind(enum.IntEnum):
@@ -61,19 +64,24 @@ def units_below(state: State, priority: int) -> list[Unit]:
 
 def unit_priority(state: State, pod: Pod) -> int:
     """The priority at which `pod` can be a victim."""
-    group = None if pod.group is None else state.groups.get(pod.group)
-    return state.spec(pod).priority if group is None else group.priority
+    rank = None if pod.group is None else _rank(state, pod.group)
+    return state.spec(pod).priority if rank is None else rank.priority
 
 
-def violating(state: State, units: Iterable[Unit]) -> set[str]:
+def allowances(state: State) -> Allowances:
+    """What every budget allows."""
+    return [(budget, allowance(budget, state.pods)) for budget in state.budgets.values()]
+
+
+def violating(allowed: Allowances, units: Iterable[Unit]) -> set[str]:
     """Which of `units`, by name, would break a budget if all of them went, the most important first.
 
     Each Pod takes one from every budget that protects it and does not count it as disrupted yet.
     """
-    budgets = tuple(state.budgets.values())
-    if not budgets:
+    if not allowed:
         return set()
-    left = {budget.key: allowance(budget, state.pods) for budget in budgets}
+    budgets = [budget for budget, _ in allowed]
+    left = {budget.key: disruptions for budget, disruptions in allowed}
     broken = set()
     for unit in sorted(units, key=Unit.importance):
         for pod in unit.pods:
@@ -92,25 +100,53 @@ def _charged(budgets: Sequence[Budget], pod: Pod) -> Iterator[Budget]:
             yield budget
 
 
+class _Rank(NamedTuple):
+    """What the groups above a Pod make of it: the `priority` of the root, and the highest of them whose
+    Pods are evicted together or not at all, if there is one."""
+
+    priority: int
+    whole: Group | None
+
+
+def _rank(state: State, group: str) -> _Rank | None:
+    """The rank of the Pods that name the PodGroup `group`; None if it does not exist.
+
+    Where the way to the root ends early, the last group on it counts as the root.
+    """
+    groups = state.root_of(group).groups
+    if not groups:
+        return None
+    whole = [above for above in groups if above.disrupted_whole]
+    return _Rank(groups[-1].priority, whole[-1] if whole else None)
+
+
 def _units(state: State, below: int) -> Iterator[Unit]:
     specs = state.specs.all
+    ranks: dict[str | None, _Rank | None] = {None: None}
+    wholes: dict[str, tuple[Group, int]] = {}
     for pod in state.pods.values():
         if pod.node not in state.node_records or pod.phase in TERMINAL_PHASES:
             continue
-        group = None if pod.group is None else state.groups.get(pod.group)
-        if group is None:
-            priority = specs[pod.spec].priority
-            if priority < below:
-                yield Unit(UnitKind.POD, priority, (pod,))
-        elif group.priority < below and not group.disrupted_whole:
-            yield Unit(UnitKind.GROUP, group.priority, (pod,))
-    for group in state.groups.values():
-        whole = group.disrupted_whole and group.priority < below
-        if whole and (bound := state.members_of(group.key).bound):
-            pods = sorted((state.pods[key] for key in bound), key=lambda pod: pod.arrival)
-            unit = Unit(UnitKind.GROUP, group.priority, tuple(pods))
-            if unit.is_on(state.node_records.keys()):
-                yield unit
+        if pod.group is not None and pod.group not in ranks:
+            ranks[pod.group] = _rank(state, pod.group)
+        rank = ranks[pod.group]
+        priority = specs[pod.spec].priority if rank is None else rank.priority
+        if priority >= below:
+            continue
+        if rank is None:
+            yield Unit(UnitKind.POD, priority, (pod,))
+        elif rank.whole is None:
+            yield Unit(UnitKind.GROUP, priority, (pod,))
+        else:
+            wholes[rank.whole.subject] = (rank.whole, priority)
+    for group, priority in wholes.values():
+        kind = UnitKind.GROUP if group.kind == POD_GROUP else UnitKind.COMPOSITE
+        yield Unit(kind, priority, _bound_below(state, group))
+
+
+def _bound_below(state: State, group: Group) -> tuple[Pod, ...]:
+    keys = (key for leaf in state.leaves_of(group.kind, group.key) for key in state.members_of(leaf).bound)
+    return tuple(sorted(map(state.pods.__getitem__, keys), key=lambda pod: pod.arrival))
 
 
 def _started(pod: Pod) -> float:

@@ -47,8 +47,8 @@ def test_attempts_are_counted_and_what_waits_is_measured(api: Api) -> None:
         PODS, pod("a", cpu="2", group="g"), pod("b", cpu="2", group="g"), pod("c", cpu="1", group="fits")
     )
     api.post(PODS, pod("single", cpu="9"), pod("gated", gates=["example.com/hold"]))
-    api.post(f"{CORE}/namespaces/team/pods", pod("early", namespace="team", group="late"))
     api.settle()
+    api.post(f"{CORE}/namespaces/team/pods", pod("early", namespace="team", group="late"))
     assert _samples(api) == {
         "scheduler_podgroup_schedule_attempts_total unschedulable": 1,
         "scheduler_podgroup_schedule_attempts_total scheduled": 1,

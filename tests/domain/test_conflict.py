@@ -141,7 +141,7 @@ def test_a_single_pod_survives(event: Callable[[], ev.Payload], expected: bool) 
     ).state
     decision = decide(state, 0)
     assert decision is not None
-    assert (decision.pods, decision.nodes, decision.group) == ({"default/alone"}, {CHOSEN}, None)
+    assert (decision.pods, decision.nodes, decision.groups) == ({"default/alone"}, {CHOSEN}, frozenset())
     assert stands(decision, Event(99, 0, event())) is expected
 
 
@@ -161,8 +161,9 @@ def assert_sound(state: State, decision: Decision) -> None:
         shape = state.spec(state.pods[bound.pod]).shape
         for resource, _ in (*shape.requests, ("pods", 1)):
             assert used[resource] <= int(has.get(resource, 0)), (bound, resource)
-    if bindings and decision.group is not None:
-        assert len(state.members_of(decision.group).bound) >= state.groups[decision.group].min_count
+    for gang in (state.group_of(subject) for subject in decision.groups if bindings):
+        assert gang is not None
+        assert len(state.members_of(gang.key).bound) >= gang.min_count
 
 
 EXTRA = [

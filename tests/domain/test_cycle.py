@@ -36,7 +36,7 @@ def test_a_single_pod_goes_to_the_best_node() -> None:
         ev.PodBound(pod="default/a", uid="uid-of-a", node="n2"),
     )
     assert (decision.snapshot, decision.at, decision.cause) == (3, START, 3)
-    assert (decision.pods, decision.nodes, decision.group) == ({"default/a"}, {"n2"}, None)
+    assert (decision.pods, decision.nodes, decision.groups) == ({"default/a"}, {"n2"}, frozenset())
 
 
 def test_equal_nodes_are_taken_by_name() -> None:
@@ -62,7 +62,7 @@ def test_a_gang_is_one_decision() -> None:
             status="Success",
         ),
     )
-    assert decision.group == "default/g"
+    assert decision.groups == {"PodGroup/default/g"}
     assert {bound.group for bound in decision.payloads[1:] if isinstance(bound, ev.PodBound)} == {"default/g"}
 
 

@@ -23,7 +23,15 @@ def test_every_type_has_a_name_and_a_version() -> None:
 
 @pytest.mark.parametrize(
     "struct",
-    [*PAYLOADS.values(), ev.Deletion, ev.NodeReason, ev.ResourceFinding, ev.ShapeFinding, ev.GroupFinding],
+    [
+        *PAYLOADS.values(),
+        ev.Deletion,
+        ev.NodeReason,
+        ev.ResourceFinding,
+        ev.ShapeFinding,
+        ev.GroupFinding,
+        ev.PlacementFinding,
+    ],
     ids=lambda struct: struct.__name__,
 )
 def test_fields_stand_in_the_order_of_the_wire(struct: type[Fact]) -> None:

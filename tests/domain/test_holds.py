@@ -2,7 +2,7 @@
 
 import pytest
 
-from build import Story, fact, group, node, pod
+from build import Story, composite, fact, group, node, pod
 from domain import events as ev
 from domain.queue import Hold, Lane
 from domain.scheduling.cycle import decide
@@ -17,10 +17,6 @@ NO_GROUP = Hold(
 
 def gates(*names: str) -> Hold:
     return Hold(Lane.GATED, "SchedulingGates", f"waiting for scheduling gates: [{' '.join(names)}]")
-
-
-def unknown(field: str) -> Hold:
-    return Hold(Lane.GATED, "ganger", f"{field} is not supported by this version of ganger")
 
 
 def members(count: int, **spec: object) -> list[dict]:
@@ -77,17 +73,12 @@ TOPOLOGY = {"topology": [{"key": "rack"}]}
             id="an ended member does not count",
         ),
         pytest.param(
-            [group("g", 1, parentCompositePodGroupName="tree"), *members(1)],
-            unknown("spec.parentCompositePodGroupName"),
-            id="a tree",
+            [composite("tree"), group("g", 1, parentCompositePodGroupName="tree"), *members(1)],
+            None,
+            id="a tree with its quorum",
         ),
         pytest.param(
-            [group("g", 1, schedulingConstraints=TOPOLOGY), *members(1)],
-            unknown("spec.schedulingConstraints.topology"),
-            id="topology",
-        ),
-        pytest.param(
-            [group("g", 3, schedulingConstraints=TOPOLOGY), *members(1)], QUORUM, id="quorum before topology"
+            [group("g", 1, schedulingConstraints=TOPOLOGY), *members(1)], None, id="topology holds nobody"
         ),
         pytest.param(
             [group("g", 1), *members(1), *[pod("x", group="g", affinity=ANTI_AFFINITY)]],
@@ -98,7 +89,7 @@ TOPOLOGY = {"topology": [{"key": "rack"}]}
 )
 def test_what_holds_a_group(objects: list[dict], hold: Hold | None) -> None:
     state = Story(node("n"), *objects).state
-    entity = state.queue.entities["PodGroup/default/g"]
+    (entity,) = state.queue.entities.values()
     assert entity.hold == hold
     assert state.queue.lane(entity, 0) is (Lane.ACTIVE if hold is None else hold.lane)
     assert (decide(state, 0) is None) is (hold is not None)

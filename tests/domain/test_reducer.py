@@ -371,19 +371,13 @@ def test_kinds_that_are_only_kept() -> None:
         "value": 7,
         "globalDefault": True,
     }
-    composite = {
-        "kind": "CompositePodGroup",
-        "metadata": {"name": "tree", "namespace": "default"},
-        "spec": {"parentCompositePodGroupName": "root"},
-    }
-    story = Story(NAMESPACE, priority_class, composite)
+    story = Story(NAMESPACE, priority_class)
     assert story.state.kept["Namespace"]["prod"].uid == "uid-of-prod"
-    assert story.state.kept["CompositePodGroup"]["default/tree"].parent == "root"
     assert story.state.priority_classes["high"].value == 7
     story.append(fact({**priority_class, "value": 8}, "Updated"))
     assert story.state.priority_classes["high"].value == 8
-    assert story.state.kept["PriorityClass"]["high"].revision == 4
-    story.append(ev.CompositePodGroupUpdated(key="default/tree", deletion=ev.Deletion(at=1, grace=0)))
-    assert story.state.kept["CompositePodGroup"]["default/tree"].deletion == ev.Deletion(at=1, grace=0)
+    assert story.state.kept["PriorityClass"]["high"].revision == 3
+    story.append(ev.PriorityClassUpdated(key="high", deletion=ev.Deletion(at=1, grace=0)))
+    assert story.state.kept["PriorityClass"]["high"].deletion == ev.Deletion(at=1, grace=0)
     story.append(ev.PriorityClassDeleted(key="high", uid="uid-of-high"))
     assert "high" not in story.state.priority_classes

@@ -4,7 +4,7 @@ After every step: the decisions are the model's; nothing is over-committed; the 
 nothing, and from any snapshot, to the running State; its batches are whole and its chain holds.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any
 
@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from beside import Beside
-from books import lost_wake_ups
+from books import lost_wake_ups, times_told
 from build import START, Manifest, key_of
 from domain import events as ev
 from domain.admission.kinds import kind_named
 from domain.envelope import decode_line
-from domain.kube_events import KubeEvent
+from domain.errors import PositionConflict
 from domain.reducer import fold
+from domain.scheduling.cycle import Decision, decide
 from domain.state import FORMAT, State, encode_state
 from domain.times import SECOND
 from domain.upcast import CURRENT
@@ -30,7 +31,7 @@ from strategies import Action, actions, node_manifests, perform, priority_class
 from worker.clocks import VirtualClock
 from worker.cluster import Cluster
 from worker.kube_events import TTL_US, events_about, recent_events
-from worker.loop import Worker
+from worker.loop import Limits, Worker
 
 _streams = count(1)
 
@@ -97,18 +98,42 @@ class Machine(RuleBasedStateMachine):
     @rule(action=actions())
     def another_process_acts(self, action: Action) -> None:
         """The cluster of this process hears of it when it next looks."""
+        self.another_process_acts_unheard(action)
+        self.cluster.refresh()
+
+    def another_process_acts_unheard(self, action: Action) -> None:
         mine, self.cluster = (
             self.cluster,
             Cluster.open(self.store, self.stream, clock=self.clock, new_uid=self.cluster._new_uid),
         )
         perform(action, self)
         self.cluster = mine
-        self.cluster.refresh()
 
-    @rule(steps=st.integers(1, 8))
-    def work(self, steps: int) -> None:
+    @rule(steps=st.integers(1, 8), most=st.sampled_from([1, 2, 3, 64]))
+    def work(self, steps: int, most: int) -> None:
+        self.worker.limits = Limits(decisions=most)
         for _ in range(steps):
             self.worker.step()
+
+    @rule(number=st.integers(1, 3), action=actions())
+    def another_process_acts_in_a_run(self, number: int, action: Action) -> None:
+        """While decision `number` is made; then none of the run is in the log."""
+
+        def run() -> Iterator[Decision]:
+            for made in count(1):
+                decision = decide(self.state, self.clock.now())
+                if decision is None:
+                    return
+                if made == number:
+                    self.another_process_acts_unheard(action)
+                yield decision
+
+        head = self.cluster.log.head()
+        try:
+            self.cluster.commit_run(run())
+        except PositionConflict:
+            assert self.state.position == head.position
+            self.cluster.refresh()
 
     @rule(milliseconds=st.sampled_from([1, 400, 1000, 2500]))
     def let_time_pass(self, milliseconds: int) -> None:
@@ -178,19 +203,11 @@ class Machine(RuleBasedStateMachine):
         self.each_pod_tells_its_part()
 
     def each_pod_tells_its_part(self) -> None:
-        """The Kubernetes Events of the last hour are those that Pods tell of by themselves."""
+        """The Kubernetes Events of the cluster are those that its Pods tell of by themselves."""
         added = (self.cluster.event(each.position).payload for each in self.cluster.log.of_type("PodAdded"))
         keys = {payload.key for payload in added if isinstance(payload, ev.PodAdded)}
-        now = self.clock.now()
-        told = [event for key in keys for event in events_about(self.cluster, key)]
-        recent = recent_events(self.cluster, now=now)
-        assert sorted((e for e in told if e.last_at > now - TTL_US), key=_by_name) == sorted(
-            recent, key=_by_name
-        )
-
-
-def _by_name(event: KubeEvent) -> tuple[str, str]:
-    return event.namespace, event.name
+        told = [event for key in sorted(keys) for event in events_about(self.cluster, key)]
+        assert times_told(told) == times_told(recent_events(self.cluster, now=START + TTL_US - 1))
 
 
 def test_any_order_of_events(shared_store: Store) -> None:

@@ -1,7 +1,9 @@
 """Preemption beside a plain model of its rules: the same victims, the same nodes, the same texts."""
 
+from collections.abc import Callable
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +17,27 @@ from reference.preemption import Answer, World, preempt_group, preempt_pod
 CLASSES = {"low": 10, "mid": 20, "high": 30}
 NODES = ("n0", "n1", "n2", "n3")
 OLD_GROUPS = ("v", "w")
+HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
+OFTEN = [pytest.param(0, id="no rules"), pytest.param(0.3, id="rules about other Pods")]
+
+
+def _rule(kind: str, app: str, key: str) -> Manifest:
+    term = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": key}
+    return {"affinity": {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+
+
+def _evenly(app: str, key: str, **more: int) -> Manifest:
+    selector = {"matchLabels": {"app": app}}
+    rule = {"labelSelector": selector, "topologyKey": key, "whenUnsatisfiable": "DoNotSchedule"}
+    return {"topologySpreadConstraints": [{"maxSkew": 1, **rule, **more}]}
+
+
+RULES: list[Manifest] = [
+    *(_rule("podAntiAffinity", app, key) for app in "xyz" for key in (HOST, HOST, ZONE)),
+    *(_rule("podAffinity", app, key) for app in "xy" for key in (HOST, ZONE)),
+    *(_evenly(app, key) for app in "xy" for key in (HOST, ZONE)),
+    _evenly("x", HOST, maxSkew=2, minDomains=9),
+]
 
 
 def _classes(random: Random) -> list[Manifest]:
@@ -30,7 +53,8 @@ def _classes(random: Random) -> list[Manifest]:
     ]
 
 
-def _pod(random: Random, name: str, priority: str, **more: str) -> Manifest:
+def _pod(random: Random, name: str, priority: str, rules: float = 0, **more: str) -> Manifest:
+    """A Pod that has rules about others with a chance of `rules`."""
     port = {"containerPort": 80, "hostPort": random.choice([80, 81])}
     made = pod(
         name,
@@ -41,13 +65,14 @@ def _pod(random: Random, name: str, priority: str, **more: str) -> Manifest:
         **more,
     )
     made["metadata"]["labels"] = {"app": random.choice("xyz")}
+    if random.random() < rules:
+        made["spec"].update(random.choice(RULES))
     return made
 
 
-def _running(random: Random, book: Book, number: int) -> Manifest:
-    made = _pod(
-        random, f"r{number}", random.choice(list(CLASSES)), node=random.choice(book.state.nodes.names())
-    )
+def _running(random: Random, book: Book, number: int, rules: float) -> Manifest:
+    where = random.choice(book.state.nodes.names())
+    made = _pod(random, f"r{number}", random.choice(list(CLASSES)), rules, node=where)
     if random.random() < 0.4:
         made["spec"]["schedulingGroup"] = {"podGroupName": random.choice([*OLD_GROUPS, "unknown"])}
     made["status"] = {"phase": "Running"}
@@ -69,15 +94,17 @@ def _budget(random: Random, name: str) -> Manifest:
     }
 
 
-def _cluster(random: Random) -> Book:
+def _cluster(random: Random, rules: float) -> Book:
     book = Book(*_classes(random))
     for name in NODES[: random.randint(1, len(NODES))]:
         cpu, slots = random.choice(["2", "3", "4"]), random.choice([2, 3, 110])
-        book.apply([node(name, cpu=cpu, pods=slots, memory="3Gi", unschedulable=random.random() < 0.1)])
+        made = node(name, cpu=cpu, pods=slots, memory="3Gi", unschedulable=random.random() < 0.1)
+        made["metadata"]["labels"][ZONE] = random.choice("ab")
+        book.apply([made])
     for name in OLD_GROUPS:
         mode: Manifest = random.choice([{"single": {}}, {"all": {}}])
         book.apply([group(name, 1, priorityClassName=random.choice(list(CLASSES)), disruptionMode=mode)])
-    book.apply([_running(random, book, number) for number in range(random.randint(1, 12))])
+    book.apply([_running(random, book, number, rules) for number in range(random.randint(0, 12))])
     book.apply([_budget(random, f"b{number}") for number in range(random.randint(0, 2))])
     return book
 
@@ -113,10 +140,10 @@ def _answer(book: Book, tail: str) -> Answer | None:
     return Answer(message.partition(tail)[2], evicted, nodes)
 
 
-def check_group(random: Random) -> Answer | None:
-    book = _cluster(random)
+def check_group(random: Random, rules: float = 0) -> Answer | None:
+    book = _cluster(random, rules)
     size = random.randint(1, 4)
-    members = [_pod(random, f"g-{number}", "high", group="g") for number in range(size)]
+    members = [_pod(random, f"g-{number}", "high", rules, group="g") for number in range(size)]
     book.apply([group("g", random.choice([None, *range(1, size + 1)]), priorityClassName="high"), *members])
     world = _world(book)
     waiting = [_stored(book, "Pod", f"default/g-{number}") for number in range(size)]
@@ -126,9 +153,9 @@ def check_group(random: Random) -> Answer | None:
     return answer
 
 
-def check_pod(random: Random) -> Answer | None:
-    book = _cluster(random)
-    book.apply([_pod(random, "boss", random.choice(["mid", "high"]))])
+def check_pod(random: Random, rules: float = 0) -> Answer | None:
+    book = _cluster(random, rules)
+    book.apply([_pod(random, "boss", random.choice(["mid", "high"]), rules)])
     world = _world(book)
     answer = _answer(book, " preemption: ")
     if answer is not None:
@@ -136,21 +163,31 @@ def check_pod(random: Random) -> Answer | None:
     return answer
 
 
+@pytest.mark.parametrize("rules", OFTEN)
 @given(st.randoms(use_true_random=False))
-def test_a_group_evicts_whom_the_model_says(random: Random) -> None:
-    check_group(random)
+def test_a_group_evicts_whom_the_model_says(rules: float, random: Random) -> None:
+    check_group(random, rules)
 
 
+@pytest.mark.parametrize("rules", OFTEN)
 @given(st.randoms(use_true_random=False))
-def test_a_single_pod_evicts_whom_the_model_says(random: Random) -> None:
-    check_pod(random)
+def test_a_single_pod_evicts_whom_the_model_says(rules: float, random: Random) -> None:
+    check_pod(random, rules)
 
 
-def test_the_clusters_are_worth_it() -> None:
-    """Most things that preemption can answer come up among a few of them."""
-    seen = {answer.text.partition(",")[0] for seed in range(60) if (answer := check_group(Random(seed)))}
-    assert "found a placement for podgroup" in seen
-    assert "No preemption victims found for incoming preemptor" in seen
-    seen = {answer.text for seed in range(60) if (answer := check_pod(Random(seed)))}
-    assert any(text.endswith("preempting 2 victims") for text in seen)
-    assert any("No preemption victims found for incoming pod" in text for text in seen)
+@pytest.mark.parametrize("rules", OFTEN)
+@pytest.mark.parametrize(
+    ("check", "wanted"),
+    [
+        pytest.param(check_group, "found a placement for podgroup, preempting 2 victims", id="for a group"),
+        pytest.param(check_group, "No preemption victims found for incoming preemptor", id="group, nobody"),
+        pytest.param(check_pod, "preempting 2 victims", id="for a Pod"),
+        pytest.param(check_pod, "No preemption victims found for incoming pod", id="Pod, nobody"),
+    ],
+)
+def test_the_clusters_are_worth_it(
+    check: Callable[[Random, float], Answer | None], wanted: str, rules: float
+) -> None:
+    """What preemption can answer comes up among some of them."""
+    answers = (check(Random(seed), rules) for seed in range(1000))
+    assert any(answer is not None and wanted in answer.text for answer in answers)

@@ -178,17 +178,20 @@ def _crowding(
     return math.floor(total + Fraction(1, 2))
 
 
-def score_inter_pod_affinity(pod: Manifest, feasible: list[Host], cluster: Sequence[Host]) -> list[int]:
-    raw = [_liking(pod, host, cluster) for host in feasible]
+def score_inter_pod_affinity(
+    pod: Manifest, feasible: list[Host], cluster: Sequence[Host], hard_weight: int = 1
+) -> list[int]:
+    """`hard_weight` is what a required affinity of another pod counts."""
+    raw = [_liking(pod, host, cluster, hard_weight) for host in feasible]
     most, least = max(raw), min(raw)
     return [100 * (points - least) // (most - least) if most > least else 0 for points in raw]
 
 
-def _liking(pod: Manifest, host: Host, cluster: Sequence[Host]) -> int:
+def _liking(pod: Manifest, host: Host, cluster: Sequence[Host], hard_weight: int) -> int:
     total = 0
     for where in cluster:
         for other in where.pods:
-            theirs = [(1, term) for term in required(other, "podAffinity")] + list(preferred(other))
+            theirs = [(hard_weight, term) for term in required(other, "podAffinity")] + list(preferred(other))
             both = [(weight, term, pod, other) for weight, term in preferred(pod)]
             both += [(weight, term, other, pod) for weight, term in theirs]
             for weight, term, owner, subject in both:

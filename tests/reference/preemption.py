@@ -15,11 +15,12 @@ from reference.cycle import (
     minimum_of,
     policy_of,
     priority_of,
+    refuse_among,
     run_leaf,
     try_pod,
     unavailable,
 )
-from reference.filters import Host, refuse
+from reference.filters import Host
 
 LATEST = "9999-12-31T23:59:59Z"
 
@@ -93,7 +94,7 @@ class World:
         broken = self.breaking(units)
         for unit in broken + [each for each in units if each not in broken]:
             out.remove(unit)
-            if not all(self._still_fits(pod, name, placed, out) for pod, name in placed):
+            if not _all_fit(placed, self.without(out)):
                 out.append(unit)
         return sorted(out, key=Unit.importance)
 
@@ -102,14 +103,15 @@ class World:
         gone = {id(pod) for unit in units for _, pod in unit.pods}
         return [Host(host.node, [pod for pod in host.pods if id(pod) not in gone]) for host in self.hosts]
 
-    def _still_fits(
-        self, pod: Manifest, name: str, placed: list[tuple[Manifest, str]], out: list[Unit]
-    ) -> bool:
-        for host in self.without(out):
-            if host.name == name:
-                beside = [other for other, on in placed if on == name and other is not pod]
-                return refuse(pod, Host(host.node, host.pods + beside)) is None
-        return False
+
+def _all_fit(placed: list[tuple[Manifest, str]], cluster: list[Host]) -> bool:
+    """Can the pods go to their hosts one after the other?"""
+    for pod, name in placed:
+        (host,) = (host for host in cluster if host.name == name)
+        if refuse_among(pod, host, cluster) is not None:
+            return False
+        host.pods.append(pod)
+    return True
 
 
 @dataclass
@@ -152,8 +154,9 @@ def preempt_pod(world: World, pod: Manifest) -> Answer:
         elif not here:
             reasons.append("No preemption victims found for incoming pod")
         else:
-            cleared = next(each for each in world.without(here) if each.name == host.name)
-            refusal = refuse(pod, cleared)
+            cluster = world.without(here)
+            cleared = next(each for each in cluster if each.name == host.name)
+            refusal = refuse_among(pod, cleared, cluster)
             if refusal is None:
                 gone = world.victims(here, [(pod, host.name)])
                 candidates.append((_cost(world, here, gone), host.name, gone))

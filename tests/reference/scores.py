@@ -6,6 +6,7 @@ function returns one whole number from 0 to 100 for each feasible host, in their
 toward zero; every dividend here is at least zero.
 """
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -45,6 +46,68 @@ def _least_allocated(pod: Manifest, host: Host) -> int:
         free = whole - sum(amounts[resource] for amounts in asked)
         parts.append(max(free, 0) * 100 // whole)
     return sum(parts) // len(parts) if parts else 0
+
+
+def by_strategy(
+    pod: Manifest,
+    feasible: list[Host],
+    strategy: str,
+    resources: list[tuple[str, int]],
+    curve: list[tuple[int, int]],
+) -> list[int]:
+    """NodeResourcesFit by any strategy: `resources` with weights, `curve` as utilization and score."""
+    return [_by_strategy(pod, host, strategy, resources, curve) for host in feasible]
+
+
+def _by_strategy(
+    pod: Manifest,
+    host: Host,
+    strategy: str,
+    resources: list[tuple[str, int]],
+    curve: list[tuple[int, int]],
+) -> int:
+    has = offered(host.node)
+    points = weights = 0
+    for resource, weight in resources:
+        whole, asked = has.get(resource, 0), _asked_when_scored(resource, pod, host)
+        if whole == 0 or asked is None:
+            continue
+        full = min(asked, whole) * 100 // whole
+        match strategy:
+            case "LeastAllocated":
+                score = max(whole - asked, 0) * 100 // whole
+            case "MostAllocated":
+                score = full
+            case _:
+                score = _on_curve(curve, full)
+                if score == 0:
+                    continue
+        points += score * weight
+        weights += weight
+    if not weights:
+        return 0
+    if strategy == "RequestedToCapacityRatio":
+        return math.floor(Fraction(points, weights) + Fraction(1, 2))
+    return points // weights
+
+
+def _asked_when_scored(resource: str, pod: Manifest, host: Host) -> int | None:
+    """What is in use on `host` with `pod` there; None for a resource that is not looked at for it."""
+    if resource in ("cpu", "memory"):
+        return sum(requested_when_scored(other)[resource] for other in [*host.pods, pod])
+    if resource == "pods" or (resource != "ephemeral-storage" and resource not in requested(pod)):
+        return None
+    return sum(requested(other).get(resource, 0) for other in [*host.pods, pod])
+
+
+def _on_curve(curve: list[tuple[int, int]], full: int) -> int:
+    """Level outside the points, cut toward zero between them; a point of 10 is a score of 100."""
+    if full <= curve[0][0]:
+        return curve[0][1] * 10
+    for (left, before), (right, after) in itertools.pairwise(curve):
+        if full <= right:
+            return before * 10 + math.trunc(Fraction((after - before) * 10 * (full - left), right - left))
+    return curve[-1][1] * 10
 
 
 def balanced_allocation(pod: Manifest, feasible: list[Host]) -> list[int]:

@@ -156,9 +156,9 @@ def test_a_composite_goes_once_its_children_are_gone() -> None:
     child = group("g", 1, parentCompositePodGroupName="tree", **OF_A_WORKLOAD)
     book = Book(composite("tree"), child)
     book.delete("CompositePodGroup", "default/tree")
-    assert book.state.kept["CompositePodGroup"]["default/tree"].deletion is not None
+    assert book.state.composites["default/tree"].deletion is not None
     book.delete("PodGroup", "default/g")
-    assert book.state.kept["CompositePodGroup"] == {}
+    assert book.state.composites == {}
     assert kinds_of([event.payload for event in book.events[-2:]]) == [
         "PodGroupDeleted",
         "CompositePodGroupDeleted",

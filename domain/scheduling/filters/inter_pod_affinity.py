@@ -29,14 +29,27 @@ def in_good_company(company: Company, count: int) -> Mask:
     return _near_enough(company, count) & ~bad if company.needed else ~bad
 
 
+def in_good_company_at(company: Company, row: int) -> bool:
+    """Whether `inter_pod_affinity` does not rule out the node in `row`."""
+    if any(tally.at(row) > 0 for tally in (*company.avoided, *company.repelled.values())):
+        return False
+    begins = _begins(company)
+    return all(tally.domains[row] >= 0 if begins else tally.at(row) > 0 for tally in company.needed)
+
+
 def _near_enough(company: Company, count: int) -> Mask:
-    """The nodes that are near what is required. While there is no such Pod in any domain, the first
-    of a series, which would be near itself, may go wherever there are the labels."""
+    """The nodes that are near what is required, or where a series may begin."""
     fit = np.ones(count, dtype=np.bool_)
-    begins = company.first and not any(tally.by_domain.any() for tally in company.needed)
+    begins = _begins(company)
     for tally in company.needed:
         fit &= (tally.domains >= 0) if begins else (tally.around > 0)
     return fit
+
+
+def _begins(company: Company) -> bool:
+    """Whether the Pod is the first of a series: while no Pod that it requires is in any domain, one that
+    would be near itself may go wherever there are the labels."""
+    return company.first and not any(tally.by_domain.any() for tally in company.needed)
 
 
 def _some(tallies: Iterable[Tally], count: int) -> Mask:

@@ -34,11 +34,21 @@ def spread_evenly(company: Company, count: int) -> Mask:
     return ~uneven
 
 
+def spread_evenly_at(company: Company, row: int) -> bool:
+    """Whether `pod_topology_spread` does not rule out the node in `row`."""
+    return not any(_crowded(spread)[spread.tally.domains[row]] for spread in company.hard)
+
+
 def _too_many(spread: SpreadTally) -> Mask:
     """The nodes with more Pods in their domain than may be once this one is there, or in none."""
+    return _crowded(spread).take(spread.tally.domains)
+
+
+def _crowded(spread: SpreadTally) -> Mask:
+    """The domains with more Pods than may be once this one is there; after them True, for none."""
     constraint, tally = spread.constraint, spread.tally
     found = tally.by_domain.take(spread.eligible)
     fewest = 0 if len(found) < constraint.least_domains else int(found.min(initial=2**62))
     crowded = np.ones(tally.size + 1, dtype=np.bool_)
     np.greater(tally.by_domain + (spread.own - fewest), constraint.max_skew, out=crowded[:-1])
-    return crowded.take(tally.domains)
+    return crowded

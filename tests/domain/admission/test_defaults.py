@@ -359,9 +359,9 @@ CLAIM = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
             id="a claim of a resource",
         ),
         pytest.param(
-            a_group(schedulingConstraints={"topology": [{"key": "rack"}]}),
-            "spec.schedulingConstraints.topology: not scheduled by this version; the group's Pods are held",
-            id="topology",
+            a_group(resourceClaims=[{"name": "gpu", "resourceClaimName": "gpus"}]),
+            "spec.resourceClaims: ignored by the scheduler; dynamic resource allocation is out of scope",
+            id="a claim of a group",
         ),
     ],
 )

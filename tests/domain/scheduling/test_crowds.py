@@ -6,13 +6,16 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from clusters import NEIGHBOURS, Cluster, Manifest, crowded_clusters, the_peer
+from domain.profile import Profile
 from domain.room import Room
 from domain.scheduling.evaluate import evaluate
 from domain.scheduling.place import place
 from domain.scheduling.score import score
 from domain.shapes import PodShape, shape_of
 from placing import check_filters, check_scores, hosts_of, place_by_the_rules, place_plainly
+from profiles import profiles
 from reference.cycle import place as place_all_by_the_rules
+from reference.neighbours import score_inter_pod_affinity
 
 MANY = settings(max_examples=4 * settings().max_examples)
 
@@ -59,6 +62,21 @@ def test_placing_is_the_plain_loop(cluster: Cluster, count: int) -> None:
     table = cluster.table()
     placed = place(table.for_cycle(), cluster.shape, count)
     assert placed == place_plainly(table.for_cycle(), cluster.shape, count)
+
+
+@MANY
+@given(crowded_clusters(), profiles(), st.integers(0, 40))
+def test_placing_is_the_plain_loop_by_any_profile(cluster: Cluster, profile: Profile, count: int) -> None:
+    table = cluster.table()
+    placed = place(table.for_cycle(profile), cluster.shape, count)
+    assert placed == place_plainly(table.for_cycle(profile), cluster.shape, count)
+
+
+@given(crowded_clusters(), st.integers(0, 100))
+def test_required_affinity_of_others_counts_by_its_weight(cluster: Cluster, weight: int) -> None:
+    room, hosts = cluster.table().for_cycle(Profile(hard_pod_affinity_weight=weight)), hosts_of(cluster)
+    scores = score(room, cluster.shape, np.arange(len(room)))
+    assert scores.inter_pod_affinity.tolist() == score_inter_pod_affinity(cluster.pod, hosts, hosts, weight)
 
 
 @MANY

@@ -9,9 +9,11 @@ import pytest
 from build import node, pod
 from clusters import Cluster, Manifest
 from domain.node_facts import node_facts
+from domain.profile import DEFAULT_PROFILE, FILTERS, Profile
 from domain.room import Room
 from domain.roster import Roster
-from domain.scheduling.evaluate import evaluate
+from domain.scheduling.evaluate import evaluate, feasible, fits
+from domain.scheduling.place import place
 from domain.scheduling.selection import matching
 from domain.selectors import term_of
 
@@ -19,8 +21,12 @@ NOT_NAMED = "node(s) didn't satisfy plugin(s) [NodeAffinity]"
 NO_MATCH = "node(s) didn't match Pod's node affinity/selector"
 
 
-def room_of(nodes: list[Manifest], bound: list[tuple[str, Manifest]] | None = None) -> Room:
-    return Cluster(nodes, bound or []).table().for_cycle()
+def room_of(
+    nodes: list[Manifest],
+    bound: list[tuple[str, Manifest]] | None = None,
+    profile: Profile = DEFAULT_PROFILE,
+) -> Room:
+    return Cluster(nodes, bound or []).table().for_cycle(profile)
 
 
 def expression(operator: str, *values: str, key: str = "size") -> Manifest:
@@ -156,3 +162,108 @@ def test_the_first_filter_that_refuses_is_heard() -> None:
     }
     assert evaluation.feasible.tolist() == [False, False, False, False, True]
     assert evaluation.unresolvable.tolist() == [True, True, True, False, False]
+
+
+def labelled(name: str, **spec: Any) -> Manifest:
+    made = pod(name, **spec)
+    made["metadata"]["labels"] = {"app": "web"}
+    return made
+
+
+def near(kind: str) -> Manifest:
+    """A rule about Pods with the label app=web, host by host."""
+    selector = {"matchLabels": {"app": "web"}}
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": selector}
+    return {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+
+SPREAD = {
+    "topologyKey": "absent",
+    "maxSkew": 1,
+    "whenUnsatisfiable": "DoNotSchedule",
+    "labelSelector": {},
+}
+PORT = [{"containerPort": 80, "hostPort": 80}]
+HOSTED = {"kubernetes.io/hostname": "n1"}
+
+
+@pytest.mark.parametrize(
+    ("plugin", "machine", "bound", "wanted"),
+    [
+        pytest.param("NodeUnschedulable", node("n1", unschedulable=True), [], pod("a"), id="cordon"),
+        pytest.param(
+            "TaintToleration",
+            node("n1", taints=[{"key": "k", "value": "", "effect": "NoSchedule"}]),
+            [],
+            pod("a"),
+            id="taint",
+        ),
+        pytest.param("NodeAffinity", node("n1"), [], pod("a", nodeSelector={"disk": "ssd"}), id="selector"),
+        pytest.param("NodePorts", node("n1"), [pod("b", ports=PORT)], pod("a", ports=PORT), id="host port"),
+        pytest.param("NodeResourcesFit", node("n1", cpu="1"), [], pod("a", cpu=2000), id="cpu"),
+        pytest.param("NodeResourcesFit", node("n1", pods=0), [], pod("a"), id="slots"),
+        pytest.param("NodeResourcesFit", node("n1"), [], pod("a", gpu=1), id="a resource no node has"),
+        pytest.param(
+            "PodTopologySpread", node("n1"), [], pod("a", topologySpreadConstraints=[SPREAD]), id="spread"
+        ),
+        pytest.param(
+            "InterPodAffinity",
+            node("n1", labels=HOSTED),
+            [],
+            pod("a", affinity=near("podAffinity")),
+            id="far",
+        ),
+        pytest.param(
+            "InterPodAffinity",
+            node("n1", labels=HOSTED),
+            [labelled("b")],
+            pod("a", affinity=near("podAntiAffinity")),
+            id="avoided",
+        ),
+        pytest.param(
+            "InterPodAffinity",
+            node("n1", labels=HOSTED),
+            [pod("b", affinity=near("podAntiAffinity"))],
+            labelled("a"),
+            id="repelled",
+        ),
+    ],
+)
+def test_a_filter_that_is_off_lets_pods_through(
+    plugin: str, machine: Manifest, bound: list[Manifest], wanted: Manifest
+) -> None:
+    on_n1 = [("n1", each) for each in bound]
+    cluster = Cluster([machine], on_n1, wanted)
+    shape = cluster.shape
+    assert not feasible(room_of([machine], on_n1), shape).any()
+    others_off = tuple(name for name in FILTERS if name != plugin)
+    assert not feasible(room_of([machine], on_n1, Profile(disabled_filters=others_off)), shape).any()
+
+    room = room_of([machine], on_n1, Profile(disabled_filters=(plugin,)))
+    assert feasible(room, shape).tolist() == evaluate(room, shape).feasible.tolist() == [True]
+    assert fits(room, shape, 0)
+    assert place(room, shape, 1) == [0]
+
+
+def test_a_pod_may_be_elsewhere_than_it_names_without_node_name() -> None:
+    shape = msgspec.structs.replace(Cluster([], [], pod("a")).shape, node_name="n2")
+    assert not feasible(room_of([node("n1")]), shape).any()
+    assert feasible(room_of([node("n1")], profile=Profile(disabled_filters=("NodeName",))), shape).all()
+
+
+def test_terms_that_contradict_each_other_do_not_matter_without_node_affinity() -> None:
+    fields = [{"key": "metadata.name", "operator": "In", "values": [name]} for name in ("n1", "n2")]
+    term = {"nodeSelectorTerms": [{"matchFields": fields}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": term}}
+    shape = Cluster([], [], pod("a", affinity=affinity)).shape
+    assert evaluate(room_of([node("n1")]), shape).prefilter is not None
+    off = evaluate(room_of([node("n1")], profile=Profile(disabled_filters=("NodeAffinity",))), shape)
+    assert (off.prefilter, off.feasible.tolist()) == (None, [True])
+
+
+def test_pods_that_outgrow_int64_together_are_counted_exactly() -> None:
+    """Without NodeResourcesFit a node takes more than it has, as often as it is asked to."""
+    room = room_of([node("n1", memory="64Pi")], profile=Profile(disabled_filters=("NodeResourcesFit",)))
+    shape = Cluster([], [], pod("a", memory="64Pi")).shape
+    assert len(place(room, shape, 200)) == 200
+    assert room.used[room.roster.column["memory"]].tolist() == [200 * 2**56]

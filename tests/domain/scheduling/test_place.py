@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from build import node, pod
 from clusters import ZONE, Cluster, Manifest, clusters
+from domain.profile import Profile
 from domain.scheduling.evaluate import feasible
 from domain.scheduling.place import place
-from domain.scheduling.score import Weights
 from placing import check_filters, check_scores, place_by_the_rules, place_plainly
+from profiles import profiles
 
 MANY = settings(max_examples=2 * settings().max_examples)
 
@@ -52,23 +53,32 @@ def test_placing_is_the_plain_loop_beyond_64_bits(cluster: Cluster, count: int) 
     assert placed == place_plainly(table.for_cycle(), cluster.shape, count)
 
 
-@given(
-    clusters(),
-    st.builds(
-        Weights,
-        node_resources_fit=st.integers(0, 100),
-        balanced_allocation=st.integers(0, 100),
-        taint_toleration=st.integers(0, 100),
-        node_affinity=st.integers(0, 100),
-        pod_topology_spread=st.integers(0, 100),
-        inter_pod_affinity=st.integers(0, 100),
-        image_locality=st.integers(0, 100),
-    ),
-)
-def test_placing_is_the_plain_loop_whatever_the_weights(cluster: Cluster, weights: Weights) -> None:
+@MANY
+@given(clusters(), profiles(), st.integers(0, 40))
+def test_placing_is_the_plain_loop_by_any_profile(cluster: Cluster, profile: Profile, count: int) -> None:
     table = cluster.table()
-    placed = place(table.for_cycle(), cluster.shape, 20, weights)
-    assert placed == place_plainly(table.for_cycle(), cluster.shape, 20, weights)
+    room, plain = table.for_cycle(profile), table.for_cycle(profile)
+    assert place(room, cluster.shape, count) == place_plainly(plain, cluster.shape, count)
+    assert np.array_equal(room.used, plain.used)
+
+
+@given(clusters(huge=True), profiles(), st.integers(0, 12))
+def test_placing_is_the_plain_loop_by_any_profile_beyond_64_bits(
+    cluster: Cluster, profile: Profile, count: int
+) -> None:
+    table = cluster.table()
+    placed = place(table.for_cycle(profile), cluster.shape, count)
+    assert placed == place_plainly(table.for_cycle(profile), cluster.shape, count)
+
+
+@given(clusters(), st.lists(profiles(), min_size=2, max_size=4))
+def test_what_is_remembered_of_one_profile_is_not_taken_for_another(
+    cluster: Cluster, several: list[Profile]
+) -> None:
+    """All rooms of a table share what is remembered."""
+    table, shape = cluster.table(), cluster.shape
+    together = [place(table.for_cycle(profile), shape, 10) for profile in several * 2]
+    assert together == [place(cluster.table().for_cycle(profile), shape, 10) for profile in several * 2]
 
 
 @MANY

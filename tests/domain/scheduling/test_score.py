@@ -1,16 +1,25 @@
 import numpy as np
 import pytest
+from hypothesis import given
 
 from build import node, pod
-from clusters import Cluster, Manifest
+from clusters import Cluster, Manifest, clusters
+from domain.profile import DEFAULT_PROFILE, CurvePoint, Profile, ScoredResource, Weights
 from domain.scheduling.score import Scores, score
+from placing import hosts_of
+from profiles import profiles
 from reference.filters import Host
-from reference.scores import balanced_allocation
+from reference.scores import balanced_allocation, by_strategy
 
 
-def scores_of(nodes: list[Manifest], bound: list[tuple[str, Manifest]], wanted: Manifest) -> Scores:
+def scores_of(
+    nodes: list[Manifest],
+    bound: list[tuple[str, Manifest]],
+    wanted: Manifest,
+    profile: Profile = DEFAULT_PROFILE,
+) -> Scores:
     cluster = Cluster(nodes, bound, wanted)
-    return score(cluster.table().for_cycle(), cluster.shape, np.arange(len(nodes)))
+    return score(cluster.table().for_cycle(profile), cluster.shape, np.arange(len(nodes)))
 
 
 def test_two_nodes_by_hand() -> None:
@@ -78,3 +87,108 @@ def test_shares_of_any_size_are_exact(memory: str) -> None:
     scores = scores_of(nodes, [], pod("a", cpu=1000, memory="1Gi"))
     assert scores.node_resources_fit.tolist() == [(75 + 99) // 2]
     assert scores.balanced_allocation.tolist() == [50 + (50 - 13) // 2]
+
+
+def curve(*points: tuple[int, int]) -> tuple[CurvePoint, ...]:
+    return tuple(CurvePoint(utilization=utilization, score=score) for utilization, score in points)
+
+
+RATIO = "RequestedToCapacityRatio"
+CPU_3_GPU_1 = (ScoredResource("cpu", 3), ScoredResource("nvidia.com/gpu", 1))
+
+
+@pytest.mark.parametrize(
+    ("profile", "expected"),
+    [
+        # Full with the Pod: n1 2000/4000 cpu = 50 %, 3/16 memory = 18 %, 6/8 gpu = 75 %;
+        #                    n2 5000/8000 cpu = 62 %, 5/16 memory = 31 %, no gpu.
+        pytest.param(Profile(strategy="MostAllocated"), [(50 + 18) // 2, (62 + 31) // 2], id="most"),
+        pytest.param(
+            Profile(strategy="MostAllocated", resources=CPU_3_GPU_1),
+            [(3 * 50 + 75) // 4, 62],
+            id="most, of cpu and gpu: none of it on n2",
+        ),
+        pytest.param(
+            Profile(resources=CPU_3_GPU_1), [(3 * 50 + 25) // 4, 37], id="least, of cpu and gpu"
+        ),
+        pytest.param(
+            Profile(strategy=RATIO, curve=curve((0, 0), (100, 10))),
+            [34, 47],
+            id="ratio, rising: the mean of 62 and 31 is rounded, not cut",
+        ),
+        pytest.param(
+            Profile(strategy=RATIO, curve=curve((0, 10), (100, 0))),
+            [(50 + 82) // 2, (38 + 69 + 1) // 2],
+            id="ratio, falling",
+        ),
+        pytest.param(
+            Profile(strategy=RATIO, curve=curve((20, 0), (53, 10), (60, 3)), resources=CPU_3_GPU_1),
+            # 50 %: 100 × 30 / 33 = 90; 75 % and 62 %: beyond the last point 30
+            [(3 * 90 + 30 + 2) // 4, 30],
+            id="ratio, a peak",
+        ),
+        pytest.param(
+            Profile(strategy=RATIO, curve=curve((20, 0), (60, 10))),
+            # memory of n1 scores 0 and is left out; n2: 100 and 27 (100 × 11 / 40 = 27.5)
+            [75, (100 + 27 + 1) // 2],
+            id="ratio, what scores 0 is left out of the mean",
+        ),
+        pytest.param(
+            Profile(strategy=RATIO, curve=curve((0, 10), (53, 0), (100, 0)), resources=CPU_3_GPU_1[:1]),
+            [100 - 100 * 50 // 53, 0],
+            id="ratio, a fall is cut toward zero",
+        ),
+        pytest.param(
+            Profile(strategy="MostAllocated", resources=(ScoredResource("pods"), ScoredResource("a.b/c"))),
+            [0, 0],
+            id="nothing that is scored",
+        ),
+    ],
+)  # fmt: skip
+def test_strategies_by_hand(profile: Profile, expected: list[int]) -> None:
+    scores = scores_of(
+        [node("n1", cpu="4", memory="16Gi", gpu=8), node("n2", cpu="8", memory="16Gi")],
+        [("n1", pod("b", cpu=1000, memory="2Gi", gpu=4)), ("n2", pod("c", cpu=4000, memory="4Gi"))],
+        pod("a", cpu=1000, memory="1Gi", gpu=2),
+        profile,
+    )
+    assert scores.node_resources_fit.tolist() == expected
+
+
+def test_an_extended_resource_is_scored_for_pods_that_ask_for_it() -> None:
+    machines = [node("n1", gpu=8), node("n2", gpu=8)]
+    bound = [("n1", pod("b", gpu=4))]
+    only_gpu = Profile(strategy="MostAllocated", resources=(ScoredResource("nvidia.com/gpu"),))
+    assert scores_of(machines, bound, pod("a", gpu=2), only_gpu).node_resources_fit.tolist() == [75, 25]
+    assert scores_of(machines, bound, pod("a"), only_gpu).node_resources_fit.tolist() == [0, 0]
+
+
+def test_weights_make_the_total() -> None:
+    scores = scores_of(
+        [node("n1", cpu="4", memory="16Gi"), node("n2", cpu="8", memory="16Gi")],
+        [("n1", pod("b", cpu=1000, memory="2Gi")), ("n2", pod("c", cpu=4000, memory="4Gi"))],
+        pod("a", cpu=1000, memory="1Gi"),
+        Profile(weights=Weights(node_resources_fit=5, balanced_allocation=0, taint_toleration=1)),
+    )
+    assert scores.total.tolist() == [5 * 65 + 100, 5 * 52 + 100]
+
+
+@given(clusters(), profiles())
+def test_strategies_follow_the_rules(cluster: Cluster, profile: Profile) -> None:
+    check_strategy(cluster, profile)
+
+
+@given(clusters(huge=True), profiles())
+def test_strategies_follow_the_rules_beyond_64_bits(cluster: Cluster, profile: Profile) -> None:
+    check_strategy(cluster, profile)
+
+
+def check_strategy(cluster: Cluster, profile: Profile) -> None:
+    scores = scores_of(cluster.nodes, cluster.bound, cluster.pod, profile)
+    assert scores.node_resources_fit.tolist() == by_strategy(
+        cluster.pod,
+        hosts_of(cluster),
+        profile.strategy,
+        [(resource.name, resource.weight) for resource in profile.resources],
+        [(point.utilization, point.score) for point in profile.curve],
+    )

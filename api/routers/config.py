@@ -1,0 +1,43 @@
+"""The scheduler's configuration, now or as of a moment."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+
+from api import writing
+from api.bodies import MEDIA_TYPES, read_manifest
+from api.clusters import Existing, PerhapsNew
+from api.queries import At, moment
+from api.replies import json_reply
+from api.schemas import Configuration, answers
+from domain.configuration import CONFIGURATION, configuration_of
+
+router = APIRouter(prefix="/ganger/v1", tags=["ganger"])
+
+DryRun = Annotated[list[str] | None, Query(alias="dryRun", description="`All`: admit and change nothing")]
+
+_BODY = {media_type: {"schema": Configuration.model_json_schema()} for media_type in MEDIA_TYPES}
+
+
+@router.get("/config", summary="The configuration in force", responses=answers(Configuration, 400, 404, 410))
+def config(served: Existing, at: At = None) -> Response:
+    """As a KubeSchedulerConfiguration that PUT takes."""
+    cluster = served.cluster
+    if at is not None:
+        return json_reply(configuration_of(cluster.state_at(moment(cluster, at).position).config))
+    with cluster.lock:
+        cluster.refresh()
+        return json_reply(configuration_of(cluster.state.config))
+
+
+@router.put(
+    "/config",
+    summary="Configure the scheduler",
+    responses=answers(Configuration, 400, 413, 415, 422),
+    openapi_extra={"requestBody": {"required": True, "content": _BODY}},
+)
+async def configure(request: Request, served: PerhapsNew, dry_run: DryRun = None) -> Response:
+    """Replace the whole configuration: what the body leaves out gets its default."""
+    document = await read_manifest(request, CONFIGURATION, CONFIGURATION.api_version)
+    return await writing.configure(served, document, dry_run=writing.is_dry_run(dry_run))

@@ -1,0 +1,49 @@
+"""What a cycle tries: a group with its pending members or its children, and so down to the leaves."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from domain.objects import POD_GROUP, Group
+from domain.scheduling.leaf import Member
+from domain.scheduling.placements import Running
+from domain.shapes import PodShape
+
+
+class Branch(NamedTuple):
+    """A group, and what is to be tried in it and below it.
+
+    Of a PodGroup, `members` are to be tried, in their order, and `bound` others are on nodes; `running`
+    tells where those are if a topology constraint asks for that.
+    """
+
+    group: Group
+    children: "tuple[Branch, ...]" = ()
+    members: tuple[Member, ...] = ()
+    bound: int = 0
+    running: tuple[Running, ...] = ()
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether it is a PodGroup."""
+        return self.group.kind == POD_GROUP
+
+    def each(self) -> "Iterator[Branch]":
+        """The group and all below it, parents first."""
+        yield self
+        for child in self.children:
+            yield from child.each()
+
+    def all_members(self) -> Iterator[Member]:
+        """The members to be tried in it and below it."""
+        for branch in self.each():
+            yield from branch.members
+
+    def all_running(self) -> Iterator[Running]:
+        """The members on nodes in it and below it."""
+        for branch in self.each():
+            yield from branch.running
+
+    def sole_shape(self) -> PodShape | None:
+        """The one shape that all members to be tried have; None if there are several, or no members."""
+        shapes = {shape for _, shape in self.all_members()}
+        return shapes.pop() if len(shapes) == 1 else None

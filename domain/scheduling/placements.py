@@ -1,0 +1,106 @@
+"""Placements: the sets of nodes among which a group with a topology constraint has to choose.
+
+Each value of the label that the constraint names is one placement. Source: kube-scheduler 1.37,
+plugins TopologyPlacementGenerator, PodGroupPodsCount and NodeResourcesFit; KEP-5732.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from domain.objects import Pod
+from domain.resources import CPU, MEMORY
+from domain.room import Room
+from domain.roster import Domains, Roster, Whole, whole_numbers
+from domain.scheduling import texts
+
+_SCORED = (-2, -1)
+"""The columns of `Room.used` with cpu and memory as scores count them."""
+
+
+class Running(NamedTuple):
+    """A member on a node: its name, and the labels of the node; none if the node is not there any more."""
+
+    name: str
+    labels: Mapping[str, str]
+
+
+class UndeterminedDomain(Exception):
+    """Members that run do not tell one domain; the message is Kubernetes' text."""
+
+
+def candidates(roster: Roster, key: str, running: Iterable[Running]) -> list[int]:
+    """The numbers of the domains of `key` in `roster` that a group can have, by name.
+
+    Members that run leave only theirs, whether it has room or not. Raises UndeterminedDomain if they
+    are in several, or on a node in none.
+    """
+    domains = roster.domains(key)
+    pinned: set[str] = set()
+    for pod, labels in running:
+        if key not in labels:
+            raise UndeterminedDomain(texts.no_domain(pod))
+        pinned.add(labels[key])
+    if len(pinned) > 1:
+        raise UndeterminedDomain(texts.several_domains(sorted(pinned)))
+    return [number for number, name in enumerate(domains.names) if not pinned or name in pinned]
+
+
+def most_nominated(roster: Roster, key: str, pods: Iterable[Pod], numbers: Sequence[int]) -> int | None:
+    """Which of `numbers` has the most of the nodes that `pods` are nominated to; None if none has any."""
+    domains = roster.domains(key)
+    votes = Counter(
+        roster.facts[roster.row[pod.nominated]].labels.get(key)
+        for pod in pods
+        if pod.nominated is not None and pod.nominated in roster.row
+    )
+    best = max(numbers, key=lambda number: votes[domains.names[number]], default=None)
+    return best if best is not None and votes[domains.names[best]] else None
+
+
+def best_placement(placed: Sequence[int], allocatable: Whole, used: Whole) -> int:
+    """Which placement is the best, of equals the first: more Pods placed, and fuller.
+
+    `placed` has the number of Pods by placement; the others are as for `percent_used`.
+    """
+    counts = np.array(placed, dtype=np.int64)
+    totals = counts * 100 // max(int(counts.max()), 1) + percent_used(allocatable, used)
+    return int(np.argmax(totals))
+
+
+def percent_used(allocatable: Whole, used: Whole) -> Whole:
+    """MostAllocated of D placements, each as if it were one node, shape (D,).
+
+    `allocatable` and `used` are of shape (2, D): cpu and memory. A resource that a placement has none
+    of is left out, one of which more is in use than there is counts 0.
+    """
+    percent = np.where(used > allocatable, 0, used * 100 // np.maximum(allocatable, 1))
+    percent = np.where(allocatable > 0, percent, 0)
+    mean: Whole = (percent[0] + percent[1]) >> ((allocatable > 0).all(axis=0)).astype(np.int64)
+    return mean
+
+
+def use_of_rooms(rooms: Iterable[Room]) -> tuple[Whole, Whole]:
+    """Allocatable and used amounts for `percent_used`, of placements that are a room each."""
+    columns = [(room.roster.column[CPU], room.roster.column[MEMORY], room) for room in rooms]
+    allocatable = [
+        [sum(room.allocatable[cpu].tolist()), sum(room.allocatable[memory].tolist())]
+        for cpu, memory, room in columns
+    ]
+    used = [[sum(room.used[column].tolist()) for column in _SCORED] for _, _, room in columns]
+    return _by_resource(allocatable), _by_resource(used)
+
+
+def _by_resource(amounts: list[list[int]]) -> Whole:
+    turned: Whole = whole_numbers(amounts).T
+    return turned
+
+
+def use_of_domains(room: Room, domains: Domains) -> tuple[Whole, Whole]:
+    """Allocatable and used amounts for `percent_used`, of all `domains` of `room`."""
+    columns = (room.roster.column[CPU], room.roster.column[MEMORY])
+    allocatable: Whole = np.array([domains.sums(room.allocatable[column]) for column in columns])
+    used: Whole = np.array([domains.sums(room.used[column]) for column in _SCORED])
+    return allocatable, used

@@ -1,0 +1,133 @@
+"""What a domain lacks for a group that has to be in one domain as a whole."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from domain.events import PlacementFinding
+from domain.resources import PODS, at_rest, shortage
+from domain.room import Room
+from domain.roster import Mask, Whole
+from domain.scheduling import texts
+from domain.scheduling.branch import Branch
+from domain.scheduling.eligibility import eligibility
+from domain.scheduling.leaf import Misfit
+from domain.scheduling.messages import fit_error
+from domain.scheduling.survey import Survey, Tally
+from domain.shapes import PodShape
+
+
+def shortfall(
+    branch: Branch, room: Room, name: str, *, scheduled: int, text: str, misfits: Sequence[Misfit]
+) -> PlacementFinding:
+    """Why `branch` did not do in the domain `name`, whose nodes are those of `room`, as they were before.
+
+    `scheduled`, `text` and `misfits` are those of its outcome there.
+    """
+    if not misfits:
+        return PlacementFinding(domain=name, nodes=len(room), reason=text, scheduled=scheduled)
+    shape, diagnosis = misfits[0].shape, misfits[0].diagnosis
+    counts: dict[str, int] = {}
+    for said in diagnosis.nodes:
+        counts[said.reason] = counts.get(said.reason, 0) + said.count
+    reason = min(counts, key=lambda reason: (-counts[reason], reason), default=diagnosis.message)
+    resource = _resources_by_reason(shape).get(reason, "")
+    free = sum(_free(room, shape, resource).tolist()) if resource else 0
+    return _finding(branch, name, len(room), reason, resource, free, scheduled)
+
+
+def shortfalls(
+    branch: Branch, room: Room, found: Survey, numbers: Sequence[int]
+) -> tuple[PlacementFinding, ...]:
+    """The same for the domains `numbers` of a survey, in none of which `branch` succeeds."""
+    reasons = _most_said(room, found)
+    names, nodes = found.domains.names, found.domains.sums(np.ones(len(room), dtype=np.int64)).tolist()
+    resources = _resources_by_reason(found.shape)
+    free = {
+        reason: found.domains.sums(_free(room, found.shape, resources[reason])).tolist()
+        for reason in resources
+        if reason in reasons
+    }
+    findings = []
+    for number in numbers:
+        tally, reason = found.tallies[number], reasons[number]
+        if (text := _text(branch, tally)) is not None:
+            finding = PlacementFinding(
+                domain=names[number], nodes=nodes[number], reason=text, scheduled=tally.scheduled
+            )
+        else:
+            left = free[reason][number] if reason in free else 0
+            resource = resources.get(reason, "")
+            finding = _finding(branch, names[number], nodes[number], reason, resource, left, tally.scheduled)
+        findings.append(finding)
+    return tuple(findings)
+
+
+def _finding(
+    branch: Branch, name: str, nodes: int, reason: str, resource: str, free: int, scheduled: int
+) -> PlacementFinding:
+    return PlacementFinding(
+        asked=at_rest(_asked(branch, resource)) if resource else 0,
+        domain=name,
+        free=at_rest(free),
+        nodes=nodes,
+        reason=reason,
+        resource=resource,
+        scheduled=scheduled,
+    )
+
+
+def _text(branch: Branch, tally: Tally) -> str | None:
+    """The text of a group that was refused without a look at a member of its own; else None."""
+    minimum = branch.group.min_count
+    if not branch.is_leaf:
+        return texts.groups_not_satisfiable(minimum, tally.scheduled, tally.remaining)
+    if tally.remaining == len(branch.members):
+        return texts.flagged(texts.minimum_not_satisfiable(minimum, tally.scheduled, tally.remaining))
+    return None
+
+
+def _asked(branch: Branch, resource: str) -> int:
+    """How much of `resource` the members ask for that a PodGroup needs, in the order of the cycle."""
+    needed = branch.members[: max(branch.group.min_count - branch.bound, 1)]
+    return sum(1 if resource == PODS else shape.requested(resource) for _, shape in needed)
+
+
+def _free(room: Room, shape: PodShape, resource: str) -> Whole:
+    """What is left of `resource` on each node, 0 on those that `shape` cannot have."""
+    column = room.roster.column.get(resource)
+    if column is None:
+        return np.zeros(len(room), dtype=np.int64)
+    free: Whole = np.where(eligibility(room, shape).allowed, np.maximum(room.free(column), 0), 0)
+    return free
+
+
+def _resources_by_reason(shape: PodShape) -> dict[str, str]:
+    return {shortage(resource): resource for resource in (PODS, *(name for name, _ in shape.requests))}
+
+
+def _most_said(room: Room, found: Survey) -> list[str]:
+    """What most nodes of each domain say once as many Pods as fit are there, of equals the first text."""
+    eligible = eligibility(room, found.shape)
+    if eligible.prefilter is not None:
+        nodes = found.domains.sums(np.ones(len(room), dtype=np.int64)).tolist()
+        return [fit_error(count, {}, eligible.prefilter) for count in nodes]
+    counts: dict[str, Whole] = {}
+
+    def count(reason: str, mask: Mask) -> None:
+        counts[reason] = counts.get(reason, 0) + found.domains.sums(mask.astype(np.int64))
+
+    left = np.ones(len(room), dtype=np.bool_)
+    for verdict in eligible.verdicts:
+        for reason, mask in verdict.among(left).reasons.items():
+            count(reason, mask)
+        left &= ~verdict.refused
+    ask = room.ask(found.shape)
+    for column, amount in [(room.roster.column[PODS], 1), *ask.columns]:
+        full: Mask = room.free(column) - found.capacity * amount < amount
+        count(shortage(room.roster.resources[column]), left & full)
+    for resource in ask.unknown:
+        count(shortage(resource), left)
+    reasons = sorted(counts)
+    most = np.argmax(np.stack([counts[reason] for reason in reasons]), axis=0)
+    return [reasons[index] for index in most.tolist()]
