@@ -3,10 +3,12 @@
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from domain.admission.scope import _NOTES
-from domain.events import PAYLOADS, Fact, GroupFinding, NodeReason, ResourceFinding, ShapeFinding
+from domain.events import PAYLOADS, GroupFinding, NodeReason, ResourceFinding, ShapeFinding
+from domain.profile import FILTERS, SCORES, CurvePoint, DefaultConstraint, Profile, ScoredResource, Weights
 
 DOCS = Path(__file__).parents[1] / "docs"
 _ROW = re.compile(r"^\| `(\w+)` \| ([^|]*) \|", re.MULTILINE)
@@ -17,8 +19,19 @@ def _documented() -> dict[str, list[str]]:
     return {name: re.findall(r"`(\w+)`", fields) for name, fields in _ROW.findall(text)}
 
 
-_PARTS: dict[str, type[Fact]] = {
-    part.__name__: part for part in (GroupFinding, ShapeFinding, NodeReason, ResourceFinding)
+_PARTS: dict[str, type[msgspec.Struct]] = {
+    part.__name__: part
+    for part in (
+        GroupFinding,
+        ShapeFinding,
+        NodeReason,
+        ResourceFinding,
+        Profile,
+        Weights,
+        ScoredResource,
+        CurvePoint,
+        DefaultConstraint,
+    )
 }
 
 
@@ -37,3 +50,14 @@ def test_the_docs_name_what_is_held() -> None:
     held = [path for rows in _NOTES.values() for path, why in rows if "held" in why]
     assert held
     assert [path for path in held if f"`{path}`" not in text] == []
+
+
+def test_the_docs_say_of_every_plugin_what_can_be_configured() -> None:
+    text = (DOCS / "compatibility.md").read_text(encoding="utf-8")
+    table = text.partition("## Configuration")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| ([\w, ]+) \| ([^|]+) \| ([^|]+) \|", table, flags=re.MULTILINE)
+    told = {name: (on, weight) for names, on, weight, *_ in rows for name in names.split(", ")}
+    filters = {name for name, (switched, _) in told.items() if "filter" in switched}
+    weighted = {name: int(weight) for name, (_, weight) in told.items() if weight.isdecimal()}
+    assert filters == set(FILTERS)
+    assert weighted == {name: getattr(Weights(), field) for name, field in SCORES.items()}
