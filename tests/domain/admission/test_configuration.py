@@ -294,6 +294,36 @@ def test_another_kind_is_refused(version: str) -> None:
     )
 
 
+FIELDS = (
+    "profiles", "schedulerName", "plugins", "multiPoint", "filter", "preFilter", "score", "postFilter",
+    "enabled", "disabled", "name", "weight", "pluginConfig", "args", "scoringStrategy", "type", "resources",
+    "requestedToCapacityRatio", "shape", "utilization", "defaultConstraints", "hardPodAffinityWeight",
+    "extenders", "ganger", "retry", "parallelism", "podMaxBackoffSeconds", "leaderElection", "addedAffinity",
+)  # fmt: skip
+WORDS = ("NodeResourcesFit", "PodTopologySpread", "InterPodAffinity", "NodeAffinity", "*", "", "cpu", "List")
+
+
+def things() -> st.SearchStrategy[Any]:
+    """JSON made of the words of configurations."""
+    leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from(WORDS)
+    return st.recursive(
+        leaves,
+        lambda inner: (
+            st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(FIELDS), inner, max_size=5)
+        ),
+        max_leaves=20,
+    )
+
+
+@given(st.dictionaries(st.sampled_from(FIELDS), things(), max_size=5))
+def test_whatever_is_written_is_taken_or_refused(written: Manifest) -> None:
+    try:
+        read = read_configuration(document("") | written)
+    except Invalid:
+        return
+    assert read_configuration(configuration_of(read.config)).config == read.config
+
+
 # There and back
 
 
