@@ -92,10 +92,10 @@ class Recorded:
         body = observation.object
         key, uid = _key(body), body["metadata"]["uid"]
         kept[key] = body
-        said = _condition(body, "PodGroupInitiallyScheduled")
+        said = condition(body, "PodGroupInitiallyScheduled")
         if said is not None and said.status == "True":
             self._started[uid] = said
-        victim = _condition(body, "DisruptionTarget")
+        victim = condition(body, "DisruptionTarget")
         if observation.kind == "Pod" and victim is not None:
             self._victims[uid] = victim
         if observation.type == "DELETED":
@@ -106,9 +106,9 @@ class Recorded:
         for key, pod in self._pods.items():
             plain = self._is_plain(pod)
             rest.fates[key] = _fate(pod)
-            rest.pods[key] = _translated(_condition(pod, "PodScheduled"), plain=plain)
+            rest.pods[key] = _translated(condition(pod, "PodScheduled"), plain=plain)
         for key, group in self._groups.items():
-            said = _condition(group, "PodGroupInitiallyScheduled")
+            said = condition(group, "PodGroupInitiallyScheduled")
             said = self._started.get(group["metadata"]["uid"], said)
             rest.groups[key] = _translated(said, plain=is_plain(group))
             rest.finalizers[key] = group["metadata"].get("finalizers", [])
@@ -142,9 +142,9 @@ class Ganger:
             group = groups.get(f"{pod['metadata']['namespace']}/{_group_of(pod)}")
             plain = group is None or is_plain(group)
             rest.fates[_key(pod)] = _fate(pod)
-            rest.pods[_key(pod)] = _loosened(_condition(pod, "PodScheduled"), plain=plain)
+            rest.pods[_key(pod)] = _loosened(condition(pod, "PodScheduled"), plain=plain)
         for key, group in groups.items():
-            said = _condition(group, "PodGroupInitiallyScheduled")
+            said = condition(group, "PodGroupInitiallyScheduled")
             rest.groups[key] = _loosened(said, plain=is_plain(group))
             rest.finalizers[key] = group["metadata"].get("finalizers", [])
         return rest
@@ -154,7 +154,7 @@ class Ganger:
             match event.payload:
                 case PodEvicted() as evicted:
                     pod = state.pods[evicted.pod]
-                    said = _condition(as_shown(pod, {"metadata": {}, "spec": {}}), "DisruptionTarget")
+                    said = condition(as_shown(pod, {"metadata": {}, "spec": {}}), "DisruptionTarget")
                     assert said is not None
                     self._victims[pod.uid] = said
 
@@ -185,7 +185,7 @@ def _fate(pod: Manifest) -> tuple[str, bool, bool, bool]:
     return status["phase"], bound, nominated, "deletionTimestamp" in pod["metadata"]
 
 
-def _condition(body: Manifest, name: str) -> Said | None:
+def condition(body: Manifest, name: str) -> Said | None:
     for each in (body.get("status") or {}).get("conditions") or ():
         if each["type"] == name:
             return Said(each["status"], each.get("reason", ""), each.get("message", ""))
