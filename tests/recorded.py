@@ -44,7 +44,7 @@ def as_ganger(recorded: str, *, plain: bool) -> str:
 
 
 def loose(text: str) -> str:
-    """`text` without what ganger adds for trees: which group pulled which down, and of what the minimum is."""
+    """`text` without what ganger adds for trees: which group pulled which down, what the minimum is of."""
     text = re.sub(r'(?:parent|ancestor) composite pod group "[^"]*" is unschedulable: ', "", text)
     text = text.replace("minGroupCount (", "minCount (")
     return re.sub(r"(pod group is unschedulable, )\1+", r"\1", text)

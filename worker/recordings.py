@@ -72,7 +72,7 @@ def facts_in(observations: Iterable[Observation]) -> Iterator[Fact]:
     leaving: set[tuple[str, str]] = set()
     at = 0
     for index, observation in enumerate(observations):
-        at = max(at, *_times(observation.object))
+        at = max([at, *_times(observation.object)])
         if observation.kind == "Event":
             continue
         kind = kind_named(observation.kind)
