@@ -7,7 +7,7 @@ with a constraint after `loose` on both sides.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,6 @@ Manifest = Mapping[str, Any]
 
 WRAP = "pod group is unschedulable, 0/1 placements are available, first placement status: "
 CLAIMS = ", deallocation and deletion of ResourceClaims completed"
-DEFECT = 'error in "DynamicResources" PodGroupPostFilter plugins: not found'
 
 
 def as_ganger(recorded: str, *, plain: bool) -> str:
@@ -48,6 +47,12 @@ def loose(text: str) -> str:
     text = re.sub(r'(?:parent|ancestor) composite pod group "[^"]*" is unschedulable: ', "", text)
     text = text.replace("minGroupCount (", "minCount (")
     return re.sub(r"(pod group is unschedulable, )\1+", r"\1", text)
+
+
+def translated(recorded: str, *, plain: bool) -> str:
+    """`recorded` as it is compared."""
+    text = as_ganger(recorded, plain=plain)
+    return text if plain else loose(text)
 
 
 @dataclass(frozen=True)
@@ -195,10 +200,7 @@ def condition(body: Manifest, name: str) -> Said | None:
 def _translated(said: Said | None, *, plain: bool) -> Said | None:
     if said is None:
         return None
-    if said.message == DEFECT:
-        return Said("False", "Unschedulable", DEFECT)
-    message = as_ganger(said.message, plain=plain)
-    return _loosened(Said(said.status, said.reason, message), plain=plain)
+    return Said(said.status, said.reason, translated(said.message, plain=plain))
 
 
 def _loosened(said: Said | None, *, plain: bool) -> Said | None:
@@ -212,3 +214,58 @@ def _key(body: Manifest) -> str:
 def _group_of(pod: Manifest) -> str | None:
     name: str | None = pod["spec"].get("schedulingGroup", {}).get("podGroupName")
     return name
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A Kubernetes Event about a Pod, as far as it is compared: not how often it came."""
+
+    pod: str
+    type: str
+    reason: str
+    action: str
+    note: str
+    related: str
+
+
+def heard_in(observations: Sequence[Observation]) -> set[Heard]:
+    """What the Events of a recording tell."""
+    return heard([each.object for each in observations if each.kind == "Event"], plain_pods(observations))
+
+
+def plain_pods(observations: Iterable[Observation]) -> frozenset[str]:
+    """The Pods of a recording, by key, that are in no group or in a plain one."""
+    seen = [(each.kind, each.object) for each in observations]
+    others = {_key(body) for kind, body in seen if kind == "PodGroup" and not is_plain(body)}
+    return frozenset(
+        _key(body)
+        for kind, body in seen
+        if kind == "Pod" and f"{body['metadata']['namespace']}/{_group_of(body)}" not in others
+    )
+
+
+def heard(events: Iterable[Manifest], plain: Container[str]) -> set[Heard]:
+    """What `events`, in `v1`, tell; `plain` has the keys of the Pods in no group or in a plain one."""
+    found = set()
+    for event in events:
+        about, related = event["involvedObject"], event.get("related")
+        pod = f"{about['namespace']}/{about['name']}"
+        found.add(
+            Heard(
+                pod=pod,
+                type=event["type"],
+                reason=event["reason"],
+                action=event["action"],
+                note=_free(translated(event["message"], plain=pod in plain)),
+                related="" if related is None else f"{related['kind']}/{related['name']}",
+            )
+        )
+    return found
+
+
+def _free(note: str) -> str:
+    """`note` without the node, which may be another of equal ones, and without uids."""
+    note = re.sub(r"^(Successfully assigned \S+) to \S+$", r"\1", note)
+    note = re.sub(r"^(Preempted by pod \S+) on node \S+$", r"\1", note)
+    note = re.sub(r"(found a potential placement for pod) on node \S+,", r"\1,", note)
+    return re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "<uid>", note)

@@ -14,7 +14,7 @@ import pytest
 from domain.admission.kinds import POD, POD_GROUP
 from domain.events import SchedulerConfigured
 from domain.times import SECOND
-from recorded import FOLDER, Said, as_ganger, condition, is_plain, loose
+from recorded import FOLDER, Said, condition, is_plain, loose, translated
 from store.engine import Store, open_store
 from worker.clocks import VirtualClock
 from worker.cluster import Cluster
@@ -136,7 +136,7 @@ def _differences(cluster: Cluster, recorded: Mapping[str, Any]) -> list[str]:
         message = "" if ours is None else ours.message
         told[group or name, message if plain else loose(message), "nodeName" in pod["spec"]] += 1
         theirs = recorded["pods"][name]
-        text = _translated(theirs["message"] or "", plain=plain)
+        text = translated(theirs["message"] or "", plain=plain)
         was_told[group or name, text, theirs["node"] is not None] += 1
     return found + [f"only recorded: {each}" for each in was_told - told]
 
@@ -144,12 +144,7 @@ def _differences(cluster: Cluster, recorded: Mapping[str, Any]) -> list[str]:
 def _said(recorded: Mapping[str, Any], *, plain: bool) -> Said | None:
     if recorded["status"] is None:
         return None
-    message = _translated(recorded["message"], plain=plain)
+    message = translated(recorded["message"], plain=plain)
     if message.startswith(RACE):
         return Said("True", "Scheduled", "")
     return Said(recorded["status"], recorded["reason"], message)
-
-
-def _translated(recorded: str, *, plain: bool) -> str:
-    text = as_ganger(recorded, plain=plain)
-    return text if plain else loose(text)

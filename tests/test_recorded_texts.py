@@ -14,7 +14,7 @@ import pytest
 from build import Manifest, group, node, pod
 from domain.admission.kinds import POD, POD_GROUP, kind_named
 from domain.times import SECOND
-from recorded import FOLDER, as_ganger, condition, is_plain, loose
+from recorded import FOLDER, condition, is_plain, loose, translated
 from store.engine import Store
 from worker.clocks import VirtualClock
 from worker.cluster import Cluster
@@ -473,8 +473,7 @@ def expectation(name: str, recorded: dict[str, list[str]]) -> list[str]:
 
 def _translated(line: str, *, plain: bool) -> str:
     text, bar, nominated = line.partition("   |")
-    text = as_ganger(text, plain=plain)
-    text = re.sub(r"^(Pod/\S+) is bound to \S+$", r"\1 is bound", text if plain else loose(text))
+    text = re.sub(r"^(Pod/\S+) is bound to \S+$", r"\1 is bound", translated(text, plain=plain))
     return re.sub(r"^(Pod/\S+) scheduled: \S+ \(terminating\)$", r"\1 ends", text) + bar + nominated
 
 

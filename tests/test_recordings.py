@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from recorded import FOLDER, Ganger, Recorded, batches
+from recorded import FOLDER, Ganger, Recorded, batches, heard_in
 from store.engine import Store
 from worker.recordings import read_recording
 
@@ -43,3 +43,10 @@ def test_ganger_ends_as_the_recording_does(sqlite_store: Store, path: Path) -> N
             follow(sqlite_store, path)
     else:
         follow(sqlite_store, path)
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("generic-workload/*.jsonl")), ids=_name)
+def test_the_gates_change_nothing_in_kubernetes_events_but_the_wrapping(path: Path) -> None:
+    alone, all_gates = read_recording(path), read_recording(FOLDER / path.name)
+    assert heard_in(alone)
+    assert heard_in(alone) == heard_in(all_gates)
