@@ -85,7 +85,6 @@ class Recorded:
     def __init__(self) -> None:
         self._pods: dict[str, Manifest] = {}
         self._groups: dict[str, Manifest] = {}
-        self._composites: dict[str, Manifest] = {}
         self._started: dict[str, Said] = {}
         """The conditions that were once True, by uid: they do not go back, but for a race."""
         self._victims: dict[str, Said] = {}
