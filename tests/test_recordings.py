@@ -8,14 +8,6 @@ from recorded import FOLDER, Ganger, Recorded, batches, heard_in
 from store.engine import Store
 from worker.recordings import read_recording
 
-NOT_YET = {
-    "composite-rejected": "composite groups",
-    "composite-two-of-three": "composite groups",
-    "topology-no-rack-fits": "topology",
-    "topology-required-rack": "topology",
-}
-"""Recordings that need what ganger does not do yet, with that; one that passes has to leave the list."""
-
 RECORDINGS = sorted(FOLDER.glob("*.jsonl")) + sorted(FOLDER.glob("generic-workload/*.jsonl"))
 
 
@@ -38,11 +30,7 @@ def follow(store: Store, path: Path) -> None:
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=_name)
 def test_ganger_ends_as_the_recording_does(sqlite_store: Store, path: Path) -> None:
-    if _name(path) in NOT_YET:
-        with pytest.raises(AssertionError):
-            follow(sqlite_store, path)
-    else:
-        follow(sqlite_store, path)
+    follow(sqlite_store, path)
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("generic-workload/*.jsonl")), ids=_name)
