@@ -537,6 +537,19 @@ def test_for_a_single_pod_nobody_goes_from_another_node() -> None:
     assert text(book, "Pod", "boss") == f"{refused} preemption: {refused}"
 
 
+def test_a_unit_that_comes_to_a_node_can_be_cleared_from_it_with_the_pod_that_keeps_others_away() -> None:
+    fence = running("w-0", "n2", group="w", affinity=apart("boss", ZONE))
+    whole = group("w", 1, disruptionMode={"all": {}})
+    book = after(in_zone("n1", "a"), in_zone("n2", "a"), whole, fence)
+    book.apply([labelled(boss(nodeSelector={HOST: "n1"}), "boss")])
+    book.settle()
+    assert evicted(book) == []
+    book.apply([running("w-1", "n1", group="w")])
+    book.settle()
+    assert evicted(book) == ["w-0", "w-1"]
+    assert book.state.pods["default/boss"].node == "n1"
+
+
 # What is kept free, and for whom
 
 
