@@ -1,5 +1,6 @@
 """The clusters of the store that this server serves, each opened when it is first asked for."""
 
+import logging
 import threading
 from dataclasses import dataclass
 from typing import Annotated, cast
@@ -10,13 +11,15 @@ from starlette.concurrency import run_in_threadpool
 from api.following import Tail
 from api.metrics import Metrics
 from api.prefix import KEY
-from domain.errors import NotFound
+from domain.errors import GangerError, NotFound
 from store.engine import Store
-from store.log import EventLog
+from store.log import EventLog, stream_names
 from worker.active import ActiveWorker
 from worker.clocks import Clock
 from worker.cluster import Cluster
 from worker.requests import Requests
+
+log = logging.getLogger("ganger.api")
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,8 @@ class Served:
 class Clusters:
     """Opens clusters of `store`, checked from the first event on; `default` is there from the start.
 
-    With `work`, each has a worker for as long as the server runs.
+    With `work`, each has a worker for as long as the server runs; clusters that the store has already
+    are opened for that without being asked for.
     """
 
     def __init__(self, store: Store, default: str, *, clock: Clock, work: bool) -> None:
@@ -51,6 +55,8 @@ class Clusters:
         self._open: dict[str, Served] = {}
         self.metrics = Metrics()
         self.open(default)
+        if work:
+            self._open_others()
 
     def opened(self, name: str) -> Served | None:
         """The cluster `name` if it is in use already."""
@@ -69,6 +75,14 @@ class Clusters:
             if served is None:
                 served = self._open[name] = self._serve(name)
             return served
+
+    def _open_others(self) -> None:
+        """Open what else the store has; one that cannot be opened is told of and does not stop the rest."""
+        for name in stream_names(self.store):
+            try:
+                self.open(name)
+            except GangerError as error:
+                log.error("cluster %r has no worker: %s", name, error)
 
     def end_following(self) -> None:
         """Let go of those who follow a log."""

@@ -3,7 +3,7 @@
 import base64
 import binascii
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -13,11 +13,12 @@ import msgspec
 from api.errors import bad_value
 from api.selectors import FieldSelector, selects_fields
 from domain.admission.kinds import Kind
+from domain.budgets import Counted
 from domain.label_selectors import LabelSelector, selects
 from domain.objects import Pod
 from domain.state import State
 from worker.cluster import Cluster
-from worker.shown import Record, records_of
+from worker.shown import Visible, all_visible, counts_of
 
 
 @dataclass(frozen=True)
@@ -30,11 +31,15 @@ class Selection:
     fields: FieldSelector = ()
 
 
-class Continue(msgspec.Struct, frozen=True):
-    """Where a list goes on: after `key`, of the objects as they were at `position`."""
+class Continue(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where a list goes on: after `key`, of the objects as they were at `position`.
+
+    `now` is the time (microseconds) by which those were left out that had expired.
+    """
 
     position: int
     key: str
+    now: int = 0
 
 
 @dataclass(frozen=True)
@@ -69,8 +74,8 @@ def list_objects(
     resume: Continue | None = None,
 ) -> Page:
     """A page of what is selected, now or in `state`, from `resume` on."""
-    records, position = _candidates(cluster, selection, state, "" if resume is None else resume.key)
-    shown = _selected(cluster, selection, records)
+    records, counts, position = _candidates(cluster, selection, state, "" if resume is None else resume.key)
+    shown = _selected(cluster, selection, records, counts)
     if limit is None:
         return Page(list(shown), position)
     items = list(islice(shown, limit))
@@ -84,30 +89,33 @@ def list_objects(
 
 def _candidates(
     cluster: Cluster, selection: Selection, state: State | None, after: str
-) -> tuple[list[Record], int]:
-    """Copies of the records that may be selected, and the position they are as of.
+) -> tuple[list[Visible], Mapping[str, Counted], int]:
+    """Copies of the records that may be selected, what is counted for them, and the position they are as of.
 
     Copies, since reading their manifests takes a while, and the worker is not to wait for it.
     """
     if state is not None:
-        return _records(cluster, state, selection, after), state.position
+        return *_records(cluster, state, selection, after), state.position
     with cluster.lock:
         cluster.refresh()
-        return _records(cluster, None, selection, after), cluster.state.position
+        return *_records(cluster, None, selection, after), cluster.state.position
 
 
-def _records(cluster: Cluster, state: State | None, selection: Selection, after: str) -> list[Record]:
+def _records(
+    cluster: Cluster, state: State | None, selection: Selection, after: str
+) -> tuple[list[Visible], Mapping[str, Counted]]:
     prefix = "" if selection.namespace is None else f"{selection.namespace}/"
+    then = state or cluster.state
     found = [
         copy.copy(cluster.seen(record, state))
-        for key, record in records_of(state or cluster.state, selection.kind.name).items()
+        for key, record in all_visible(then, selection.kind.name).items()
         if key > after and key.startswith(prefix) and _may_match(selection.fields, record)
     ]
     found.sort(key=lambda record: record.key)
-    return found
+    return found, counts_of(then, selection.kind.name, [record.key for record in found])
 
 
-def _may_match(fields: FieldSelector, record: Record) -> bool:
+def _may_match(fields: FieldSelector, record: Visible) -> bool:
     """False if a field that the record itself has rules the object out."""
     for requirement in fields:
         match requirement.key:
@@ -124,8 +132,10 @@ def _may_match(fields: FieldSelector, record: Record) -> bool:
     return True
 
 
-def _selected(cluster: Cluster, selection: Selection, records: list[Record]) -> Iterator[dict[str, Any]]:
-    for shown in cluster.shown_records(records):
+def _selected(
+    cluster: Cluster, selection: Selection, records: list[Visible], counts: Mapping[str, Counted]
+) -> Iterator[dict[str, Any]]:
+    for shown in cluster.shown_records(records, counts):
         labels = shown["metadata"].get("labels") or {}
         if selects(selection.labels, labels) and selects_fields(selection.fields, shown):
             yield shown

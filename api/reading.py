@@ -13,6 +13,7 @@ from domain.admission.kinds import not_found
 from domain.errors import Expired
 from domain.state import State
 from worker.cluster import Cluster
+from worker.moments import Moment
 
 
 class GetQuery(BaseModel):
@@ -58,15 +59,12 @@ def list_body(
     cluster: Cluster, resource: Resource, namespace: str | None, query: ListQuery
 ) -> dict[str, Any]:
     """A `PodList` or the like. Raises MethodNotAllowed for a watch, else as `get_object`."""
-    if query.watch:
-        raise MethodNotAllowed(
-            "watch is not supported by this version of ganger: list again, or follow /ganger/v1/log"
-        )
+    refuse_watch(query)
     selection = Selection(
         kind=resource.kind,
         namespace=namespace,
         labels=parse_labels(query.label_selector),
-        fields=parse_fields(query.field_selector, resource.kind.name),
+        fields=parse_fields(query.field_selector, resource.kind.qualified),
     )
     resume = decode_continue(query.resume) if query.resume else None
     if resume is not None:
@@ -75,6 +73,19 @@ def list_body(
         exact = query.resource_version_match == "Exact"
         state = _state(cluster, query.at, query.resource_version, exact=exact)
     page = list_objects(cluster, selection, state=state, limit=query.limit or None, resume=resume)
+    return body_of(page, resource)
+
+
+def refuse_watch(query: ListQuery) -> None:
+    """Raise MethodNotAllowed if a watch is asked for."""
+    if query.watch:
+        raise MethodNotAllowed(
+            "watch is not supported by this version of ganger: list again, or follow /ganger/v1/log"
+        )
+
+
+def body_of(page: Page, resource: Resource) -> dict[str, Any]:
+    """A `PodList` or the like with the objects of `page`."""
     return {
         "kind": f"{resource.kind.name}List",
         "apiVersion": resource.api_version,
@@ -85,8 +96,16 @@ def list_body(
 
 def _state(cluster: Cluster, at: str | None, version: str | None, *, exact: bool = False) -> State | None:
     """The State that is asked for, None for the present one."""
+    asked = moment_asked(cluster, at, version, exact=exact)
+    return None if asked is None else cluster.state_at(asked.position)
+
+
+def moment_asked(
+    cluster: Cluster, at: str | None, version: str | None, *, exact: bool = False
+) -> Moment | None:
+    """The moment that is asked about, None for the present. Raises BadRequest, Expired for the future."""
     if at is not None:
-        return cluster.state_at(moment(cluster, at).position)
+        return moment(cluster, at)
     if version in (None, "", "0"):
         return None
     assert version is not None
@@ -94,7 +113,7 @@ def _state(cluster: Cluster, at: str | None, version: str | None, *, exact: bool
         raise bad_value("resourceVersion", version, "must be a position of the log")
     position = int(version)
     if exact:
-        return cluster.state_at(position)
+        return moment(cluster, version)
     head = cluster.log.head().position
     if position > head:
         raise Expired(f"resourceVersion {position} is in the future: the log ends at {head}")

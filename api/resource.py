@@ -3,15 +3,29 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from domain.admission.kinds import KINDS, NODE, POD, POD_DISRUPTION_BUDGET, Kind
+from domain.admission.kinds import (
+    EVENT,
+    EVENT_OF_GROUP,
+    KINDS,
+    NODE,
+    POD,
+    POD_DISRUPTION_BUDGET,
+    Kind,
+)
 
 _WITH_STATUS = (NODE, POD, POD_DISRUPTION_BUDGET)
+_ALL_VERBS = ("create", "delete", "get", "list", "update")
+_READING = ("get", "list")
 
 
 class Resource:
-    """`everywhere` lists all namespaces, `collection` one of them; the same for a cluster-wide kind."""
+    """`everywhere` lists all namespaces, `collection` one of them; the same for a cluster-wide kind.
 
-    def __init__(self, kind: Kind, version: str) -> None:
+    `verbs` are those of Kubernetes that it takes.
+    """
+
+    def __init__(self, kind: Kind, version: str, *, verbs: tuple[str, ...] = _ALL_VERBS) -> None:
+        self.verbs = verbs
         self.kind = kind
         self.version = version
         self.api_version = f"{kind.group}/{version}" if kind.group else version
@@ -29,7 +43,20 @@ class Resource:
 
 
 def resources() -> Iterator[Resource]:
-    """Every kind in every version that it is served in."""
+    """Every kind of object that is kept, in every version that it is served in."""
     for kind in KINDS:
         for version in kind.versions:
             yield Resource(kind, version)
+
+
+CORE_EVENTS = Resource(EVENT, EVENT.version, verbs=_READING)
+"""Events, which follow from the log and are only read."""
+GROUP_EVENTS = Resource(EVENT_OF_GROUP, EVENT_OF_GROUP.version, verbs=_READING)
+"""The same in the newer API."""
+
+
+def all_resources() -> Iterator[Resource]:
+    """Everything that is served at Kubernetes' paths."""
+    yield from resources()
+    yield CORE_EVENTS
+    yield GROUP_EVENTS

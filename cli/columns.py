@@ -144,7 +144,41 @@ _POLICY = Column("POLICY", lambda shown, _: policy_of(shown)[0])
 _MIN = Column("MIN", lambda shown, _: policy_of(shown)[1])
 _PARENT = Column("PARENT", _of_spec("parentCompositePodGroupName"), True)
 
+
+def _times_of(event: Shown) -> str:
+    return str((event.get("series") or {}).get("count", 1))
+
+
+def first_seen(event: Shown, now: int) -> str:
+    """How long ago an Event happened first."""
+    return age(event.get("eventTime"), now)
+
+
+def last_seen(event: Shown, now: int) -> str:
+    """How long ago an Event happened last."""
+    return age((event.get("series") or {}).get("lastObservedTime", event.get("eventTime")), now)
+
+
+def _target_of(event: Shown) -> str:
+    involved = event["involvedObject"]
+    return f"{involved['kind'].lower()}/{involved['name']}"
+
+
 _COLUMNS: Mapping[str, Sequence[Column]] = {
+    "Event": (
+        Column("LAST SEEN", lambda shown, facts: last_seen(shown, facts.now)),
+        Column("TYPE", _of_object("type")),
+        Column("REASON", _of_object("reason")),
+        Column("OBJECT", lambda shown, _: _target_of(shown)),
+        Column("SUBOBJECT", lambda shown, _: shown["involvedObject"].get("fieldPath") or "", True),
+        Column(
+            "SOURCE", lambda shown, _: f"{shown['reportingComponent']}, {shown['reportingInstance']}", True
+        ),
+        Column("MESSAGE", _of_object("message")),
+        Column("FIRST SEEN", lambda shown, facts: first_seen(shown, facts.now), True),
+        Column("COUNT", lambda shown, _: _times_of(shown), True),
+        Column("NAME", _of_metadata("name"), True),
+    ),
     "Pod": (
         _NAME,
         Column("STATUS", lambda shown, _: pod_status(shown)),

@@ -123,12 +123,12 @@ def print_json(value: Any) -> None:
     print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
 
 
-def align(rows: Sequence[Sequence[str]], *, empty: str = "<none>") -> list[str]:
+def align(rows: Sequence[Sequence[str]], *, empty: str = "<none>", gap: str = GAP) -> list[str]:
     """`rows` as lines whose columns stand under each other; `empty` is what an empty cell has."""
     filled = [[cell or empty for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*filled, strict=True)]
     return [
-        GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        gap.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in filled
     ]
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 
-from cli.objects import GroupFacts, Shown, facts_of
-from domain.admission.kinds import Kind, not_found
+from cli.objects import GroupFacts, Shown, facts_of, key_of
+from domain.admission.kinds import EVENT, POD, Kind, not_found
 from domain.explain import explain
+from domain.kube_events import KubeEvent
 from domain.state import State
 from worker.cluster import Cluster
 from worker.history import Entry, history
+from worker.kube_events import as_core, events_about, recent_events
 from worker.moments import Moment
 
 
@@ -23,6 +25,8 @@ class LocalObjects:
 
     def one(self, kind: Kind, namespace: str, name: str) -> Shown:
         """The object of this name. Raises NotFound."""
+        if kind is EVENT:
+            return self._event(namespace, name)
         shown = self._cluster.shown(kind, kind.key_of(namespace, name), self._state, self.facts.now)
         if shown is None:
             raise not_found(kind, name)
@@ -30,12 +34,35 @@ class LocalObjects:
 
     def all(self, kind: Kind, namespace: str | None) -> list[Shown]:
         """The objects of a kind, of one namespace or all, sorted by namespace and name."""
+        if kind is EVENT:
+            return self._recent_events(namespace)
         wanted = namespace if kind.namespaced else None
         return self._cluster.shown_all(kind, namespace=wanted, state=self._state, now=self.facts.now)
 
     def history(self, kind: Kind, namespace: str, name: str) -> Iterator[Entry]:
         """What concerns an object, in the order of the log."""
         return history(self._cluster, kind, kind.key_of(namespace, name), until=self._until)
+
+    def events(self, kind: Kind, shown: Shown) -> list[Shown]:
+        """The Kubernetes Events about an object, the one that happened last at the end."""
+        if kind is not POD:
+            return []
+        uid = shown["metadata"]["uid"]
+        found = [event for event in self._events_about(key_of(shown)) if event.first.regarding.uid == uid]
+        return [as_core(event) for event in sorted(found, key=lambda event: event.last)]
+
+    def _events_about(self, key: str) -> list[KubeEvent]:
+        return events_about(self._cluster, key, until=self._state.position)
+
+    def _event(self, namespace: str, name: str) -> Shown:
+        for event in self._events_about(f"{namespace}/{name.rpartition('.')[0]}"):
+            if event.name == name:
+                return as_core(event)
+        raise not_found(EVENT, name)
+
+    def _recent_events(self, namespace: str | None) -> list[Shown]:
+        found = recent_events(self._cluster, now=self.facts.now, until=self._state.position)
+        return sorted((as_core(each) for each in found if namespace in (None, each.namespace)), key=key_of)
 
 
 class StateFacts:

@@ -21,7 +21,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     "Objects": {
         "apply": "Create or change objects from manifests.",
         "get": "Print objects as a table, JSON or YAML.",
-        "describe": "Print everything about an object, with its last events.",
+        "describe": "Print everything about an object, with its Events and the last of its history.",
         "delete": "Delete objects by name or by manifests.",
     },
     "Scheduling": {

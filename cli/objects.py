@@ -62,6 +62,10 @@ class Objects(Protocol):
         """What concerns an object, in the order of the log."""
         ...
 
+    def events(self, kind: Kind, shown: Shown) -> list[Shown]:
+        """The Kubernetes Events about an object, the one that happened last at the end."""
+        ...
+
 
 @dataclass(frozen=True)
 class Change:

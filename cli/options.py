@@ -97,22 +97,22 @@ def parse_named(words: tuple[str, ...]) -> list[tuple[Kind, str]]:
     return targets
 
 
-def parse_targets(words: tuple[str, ...]) -> list[tuple[Kind, str]]:
+def parse_targets(words: tuple[str, ...], find: Callable[[str], Kind] = kind_named) -> list[tuple[Kind, str]]:
     """The objects that `KIND[,KIND…] [NAME…]` or `KIND/NAME…` name; an empty name stands for all of the kind.
 
-    Raises NotFound for an unknown kind.
+    `find` knows the kinds, and raises NotFound for an unknown one.
     """
     if any("/" in word for word in words):
-        return [_split(word) for word in words]
+        return [_split(word, find) for word in words]
     if not words:
         raise click.UsageError("an object is named by KIND NAME or KIND/NAME", click.get_current_context())
-    kinds = [kind_named(name) for name in words[0].split(",")]
+    kinds = [find(name) for name in words[0].split(",")]
     return [(kind, name) for kind in kinds for name in words[1:] or ("",)]
 
 
-def _split(word: str) -> tuple[Kind, str]:
+def _split(word: str, find: Callable[[str], Kind]) -> tuple[Kind, str]:
     kind, slash, name = word.partition("/")
     if not slash or not name or "/" in name:
         text = f"{word!r} is not KIND/NAME, and cannot stand among words that are"
         raise click.UsageError(text, click.get_current_context())
-    return kind_named(kind), name
+    return find(kind), name

@@ -10,7 +10,7 @@ from cli.client import Client, path_of
 from cli.errors import FromServer
 from cli.objects import Change, GroupFacts, Shown, facts_of, key_of
 from cli.settings import DEFAULT_NAMESPACE
-from domain.admission.kinds import NODE, Kind, kind_named, kind_of
+from domain.admission.kinds import EVENT, NODE, Kind, kind_named, kind_of
 from domain.quantities import milli, whole
 from domain.resources import CPU
 from domain.times import parse_rfc3339
@@ -19,6 +19,8 @@ from worker.history import Entry
 
 _DECIDED = ("PodScheduled", "PodGroupInitiallyScheduled", "CompositePodGroupInitiallyScheduled")
 """Conditions that say what ganger decided."""
+_COUNTED = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
+"""What ganger counts for a PodDisruptionBudget whose status nobody writes."""
 
 
 class RemoteObjects:
@@ -42,6 +44,17 @@ class RemoteObjects:
     def history(self, kind: Kind, namespace: str, name: str) -> Iterator[Entry]:
         """What concerns an object, in the order of the log. Raises FromServer."""
         return self._client.history(kind, namespace, name, until=self._at)
+
+    def events(self, kind: Kind, shown: Shown) -> list[Shown]:
+        """The Kubernetes Events about an object, the one that happened last at the end. Raises FromServer."""
+        if not kind.namespaced:
+            return []
+        metadata = shown["metadata"]
+        about = {"kind": kind.name, **{field: metadata[field] for field in ("namespace", "name", "uid")}}
+        selector = ",".join(f"involvedObject.{field}={value}" for field, value in about.items())
+        path = path_of(EVENT, metadata["namespace"])
+        listed = self._client.read(path, dict, at=self._at, fieldSelector=selector)
+        return sorted(listed["items"], key=lambda event: int(event["metadata"]["resourceVersion"]))
 
     def apply(self, manifest: Mapping[str, Any], *, namespace: str | None, dry_run: bool) -> Change:
         """Create the object or replace it by the whole manifest.
@@ -135,5 +148,7 @@ def _substance(shown: Shown) -> Shown:
     metadata = {name: value for name, value in shown["metadata"].items() if name != "resourceVersion"}
     status = dict(shown.get("status") or {})
     status.pop("nominatedNodeName", None)
+    for field in _COUNTED:
+        status.pop(field, None)
     found = [each for each in status.pop("conditions", None) or () if each["type"] not in _DECIDED]
     return {**shown, "metadata": metadata, "status": {**status, "conditions": found}}

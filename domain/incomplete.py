@@ -38,7 +38,7 @@ def spoken(state: State, entity: Entity, pod: Pod) -> Condition:
     before = pod.condition
     same = before is not None and before.status == "False"
     since = before.since if before is not None and same else max(entity.speaks_us, pod.queued_us)
-    return Condition("False", "Unschedulable", flaw_of(state.root_of(pod.group)), since)
+    return Condition("False", "Unschedulable", flaw_of(state.root_of(pod.group)), since, pod.generation)
 
 
 def as_of(state: State, pod: Pod, now: int) -> Pod:

@@ -15,10 +15,14 @@ Test = Callable[[str | None], bool]
 
 @dataclass(frozen=True)
 class Requirement:
-    """`key` is a label or a field path; `test` is given its value, None where there is none."""
+    """`key` is a label or a field path; `test` is given its value, None where there is none.
+
+    `only` is the one value that passes, None if that is not known.
+    """
 
     key: str
     test: Test
+    only: str | None = None
 
 
 LabelSelector = tuple[Requirement, ...]

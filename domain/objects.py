@@ -20,12 +20,16 @@ COMPOSITE = "CompositePodGroup"
 
 
 class Condition(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """A condition as Kubernetes shows it; `since` is lastTransitionTime in microseconds."""
+    """A condition as Kubernetes shows it; `since` is lastTransitionTime in microseconds.
+
+    `generation` is its observedGeneration, 0 if it has none.
+    """
 
     status: str
     reason: str
     message: str
     since: int
+    generation: int = 0
 
 
 class PodSpec(msgspec.Struct, frozen=True, gc=False, array_like=True):

@@ -33,7 +33,8 @@ from domain.manifests import (
 )
 from domain.objects import POD_GROUP, TERMINAL_PHASES, Condition, Group, Kept, NodeRecord, Pod, Standing
 from domain.queue import Entity, Stir, Verdict, backoff_us, due_after
-from domain.scheduling.texts import FITTED_PREFIX, GATED_MESSAGE, PREEMPTED
+from domain.refusals import SCHEDULER_ERROR, reason_of, told
+from domain.scheduling.texts import GATED_MESSAGE, PREEMPTED
 from domain.state import State
 
 _encode_findings = msgspec.msgpack.Encoder().encode
@@ -226,13 +227,14 @@ def _pod_nominated(state: State, nominated: ev.PodNominated, position: int, _: i
 def _pod_evicted(state: State, evicted: ev.PodEvicted, position: int, _: int) -> None:
     pod = _the_pod(state, evicted.pod, evicted.uid)
     state.delist(pod)
+    pod.disruption = Condition("True", PREEMPTED, evicted.message, evicted.at, pod.generation)
     _begin_deletion(pod, ev.Deletion(at=evicted.at, grace=evicted.grace))
     pod.revision = position
-    pod.disruption = Condition("True", PREEMPTED, evicted.message, evicted.at)
     state.enlist(pod)
     for group in () if pod.group is None else state.root_of(pod.group).groups:
         if group.disrupted_whole:
-            group.disruption, group.revision = pod.disruption, position
+            group.disruption = Condition("True", PREEMPTED, evicted.message, evicted.at)
+            group.revision = position
     entity = state.queue.entities.get(evicted.preemptor)
     if entity is not None and not entity.is_pod:  # its next attempt says that this is under way
         entity.changed = position
@@ -253,7 +255,7 @@ def _binding_failed(state: State, failed: ev.BindingFailed, position: int, at: i
         raise CorruptLog(f"binding of Pod {pod.key} to {failed.node} failed: it is on {pod.node}")
     state.delist(pod)
     pod.node, pod.queued_us, pod.revision = None, at, position
-    pod.condition = Condition("False", "SchedulerError", failed.message, at)
+    pod.condition = Condition("False", SCHEDULER_ERROR, failed.message, at, pod.generation)
     state.enlist(pod)
     state.queue.stir(Stir.ROOM, position)
     _look_again(state, pod, position, at)
@@ -431,40 +433,39 @@ def _what_helps(state: State, pods: Iterable[Pod]) -> Stir:
 def _show(state: State, attempt: ev.GroupAttempted, position: int) -> None:
     """Write the conditions that follow from an attempt (kube-scheduler 1.37, failure handler)."""
     at = attempt.at
-    prefix = "" if attempt.outcome == "waitingOnPreemption" else FITTED_PREFIX
-
-    def show_on_pods(keys: tuple[str, ...], message: str, reason: str = "Unschedulable") -> None:
-        made: dict[Condition | None, Condition] = {}
-        for key in keys:
-            pod = state.pods.get(key)
-            if pod is not None and pod.node is None:
-                before = pod.condition
-                after = made.get(before)
-                if after is None:
-                    after = made[before] = _condition(before, reason, message, at)
-                if after != before:
-                    pod.condition, pod.revision = after, position
-
     for found in attempt.groups:
         group = state.group_of(found.group)
-        reason = "SchedulerError" if found.status == "Error" else "Unschedulable"
         if group is not None and not (group.condition is not None and group.condition.status == "True"):
             before = group.condition
             if found.status == "Success":
                 group.condition = Condition("True", "Scheduled", "", at)
             else:
-                group.condition = _condition(before, reason, found.message, at)
+                group.condition = _condition(before, reason_of(found.status), found.message, at)
             if group.condition != before:
                 group.revision = position
-        show_on_pods(found.untried, found.text, reason)
-        show_on_pods(found.fitted, prefix + found.message)
-    for shape in attempt.shapes:
-        show_on_pods(shape.pods, shape.message)
+    for keys, reason, message in told(attempt):
+        made: dict[tuple[Condition | None, int], Condition] = {}
+        for key in keys:
+            pod = state.pods.get(key)
+            if pod is not None and pod.node is None:
+                was = pod.condition
+                after = made.get((was, pod.generation))
+                if after is None:
+                    after = _condition(was, reason, message, at, pod.generation)
+                    made[was, pod.generation] = after
+                if after != was:
+                    pod.condition, pod.revision = after, position
 
 
-def _condition(before: Condition | None, reason: str, message: str, at: int) -> Condition:
-    since = before.since if before is not None and before.status == "False" else at
-    return Condition("False", reason, message, since)
+def _condition(
+    before: Condition | None, reason: str, message: str, at: int, generation: int = 0
+) -> Condition:
+    """The condition that is False for `reason`; `before` if it says that already."""
+    if before is None or before.status != "False":
+        return Condition("False", reason, message, at, generation)
+    if (before.reason, before.message) == (reason, message):
+        return before
+    return Condition("False", reason, message, before.since, generation)
 
 
 # Nodes

@@ -32,7 +32,7 @@ from domain.peers import Peer
 from domain.profile import DEFAULT_PROFILE, Profile
 from domain.queue import Entity, Lane, Queue
 
-FORMAT = 4
+FORMAT = 5
 """Version of the encoded form; a snapshot of another one is not used."""
 
 

@@ -1,6 +1,6 @@
 """A cluster in memory: requests through admission, the simulated kubelet, decisions, all folded."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 
 import msgspec
@@ -10,6 +10,7 @@ from build import Manifest, Story
 from domain import events as ev
 from domain.admission.kinds import kind_named
 from domain.envelope import GENESIS, chain, decode_line, encode_line
+from domain.kube_events import KubeEvent
 from domain.queue import Hold, Lane, Verdict
 from domain.scheduling.cycle import Decision, decide
 from domain.state import State
@@ -161,3 +162,12 @@ def lost_wake_ups(state: State, now: int) -> list[str]:
         and not state.queue.awake(entity)
         and len(fresh_attempt(state, entity.name, now).payloads) > 1
     ]
+
+
+def times_told(events: Iterable[KubeEvent]) -> dict[tuple[str, str, str], int]:
+    """How often each thing happened to each Pod, by its uid; which repeats are one Event is left aside."""
+    sums: dict[tuple[str, str, str], int] = {}
+    for event in events:
+        what = (event.first.regarding.uid, event.first.what.reason, event.first.note)
+        sums[what] = sums.get(what, 0) + event.count
+    return sums

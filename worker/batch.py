@@ -16,7 +16,7 @@ from domain.envelope import canonical
 from domain.manifests import read_priority_class
 from domain.objects import Group, PriorityClassFacts
 from domain.state import State
-from worker.shown import as_stored, record_of
+from worker.shown import SystemClass, as_stored, record_of, visible_of
 
 POD = kind_named("pod")
 POD_GROUP = kind_named("podgroup")
@@ -92,12 +92,15 @@ class Batch:
         """The object as it is after the batch so far; None if there is none."""
         if (kind, key) in self._done:
             return self._done[kind, key]
-        record = record_of(self._state, kind, key)
-        return None if record is None else as_stored(record, self._manifest_at(record.manifest))
+        record = visible_of(self._state, kind, key)
+        if record is None:
+            return None
+        manifest = record.body if isinstance(record, SystemClass) else self._manifest_at(record.manifest)
+        return as_stored(record, manifest)
 
     def resource_version(self, kind: str, key: str) -> str | None:
         """The position of the object's last change; None for one that this batch touched."""
-        record = record_of(self._state, kind, key)
+        record = visible_of(self._state, kind, key)
         return None if record is None or (kind, key) in self._done else str(record.revision)
 
     def priority_classes(self) -> Mapping[str, PriorityClassFacts]:
@@ -196,8 +199,9 @@ class Batch:
         if admitted.gone:
             return self._remove(Removal(kind=kind, key=key, object=None))
         if admitted.change != "unchanged":
+            known = (kind.name, key) in self._done or record_of(self._state, kind.name, key) is not None
+            suffix = "Updated" if known and admitted.change != "created" else "Added"
             self._record(kind, key, admitted.object)
-            suffix = "Added" if admitted.change == "created" else "Updated"
             self.payloads.append(_object_payload(kind.name + suffix, key, admitted.object))
             if kind is POD:
                 self._release_group_of(admitted.object)

@@ -1,13 +1,14 @@
 """One cluster: its log, the State folded from it, and requests to it."""
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
 from msgspec import UNSET
 
 from domain.admission.kinds import Kind
+from domain.budgets import Counted
 from domain.conflict import stands
 from domain.envelope import Draft
 from domain.errors import CorruptLog, Expired, GangerError, PositionConflict, Refused
@@ -23,7 +24,7 @@ from store.snapshots import Snapshots
 from store.verify import verify as verify_chain
 from worker.batch import Batch, Outcome, Request
 from worker.clocks import Clock
-from worker.shown import Record, as_shown, record_at, record_of, records_of
+from worker.shown import SystemClass, Visible, all_visible, as_shown, counts_of, record_at, visible_of
 from worker.turns import Turns
 
 SNAPSHOT_EVERY = 20_000
@@ -130,12 +131,14 @@ class Cluster:
 
         Without `now` a past State is looked at as of its last event.
         """
-        record = record_of(self.state if state is None else state, kind.name, key)
+        then = self.state if state is None else state
+        record = visible_of(then, kind.name, key)
         if record is None:
             return None
-        return as_shown(self.seen(record, state, now), self.manifest_at(record.manifest))
+        manifest = record.body if isinstance(record, SystemClass) else self.manifest_at(record.manifest)
+        return as_shown(self.seen(record, state, now), manifest, counts_of(then, kind.name, [key]).get(key))
 
-    def seen(self, record: Record, state: State | None = None, now: int | None = None) -> Record:
+    def seen(self, record: Visible, state: State | None = None, now: int | None = None) -> Visible:
         """A record of `state` as it is at `now`; without them as it is at present."""
         if now is None:
             now = self._moment() if state is None else state.at
@@ -150,22 +153,31 @@ class Cluster:
         now: int | None = None,
     ) -> list[dict[str, Any]]:
         """All objects of a kind as Kubernetes shows them, by namespace and name; `now` as for `shown`."""
-        records = records_of(self.state if state is None else state, kind.name)
+        then = self.state if state is None else state
+        records = all_visible(then, kind.name)
         wanted = [
             self.seen(record, state, now)
             for key, record in sorted(records.items())
             if namespace is None or key.startswith(f"{namespace}/")
         ]
-        return list(self.shown_records(wanted))
+        return list(self.shown_records(wanted, counts_of(then, kind.name, [each.key for each in wanted])))
 
-    def shown_records(self, records: Sequence[Record]) -> Iterator[dict[str, Any]]:
-        """The objects of `records` as Kubernetes shows them, in the same order, read a page at a time."""
+    def shown_records(
+        self, records: Sequence[Visible], counts: Mapping[str, Counted]
+    ) -> Iterator[dict[str, Any]]:
+        """The objects of `records` as Kubernetes shows them, in the same order, read a page at a time.
+
+        `counts` are those of PodDisruptionBudgets without a status, by key.
+        """
         for start in range(0, len(records), MANIFESTS_AT_A_TIME):
             page = records[start : start + MANIFESTS_AT_A_TIME]
-            stored = self.log.read_positions([record.manifest for record in page])
+            stored = self.log.read_positions(
+                [record.manifest for record in page if not isinstance(record, SystemClass)]
+            )
             manifests = {each.position: _manifest_in(CURRENT.event(each.type, each.line)) for each in stored}
             for record in page:
-                yield as_shown(record, manifests[record.manifest])
+                manifest = record.body if isinstance(record, SystemClass) else manifests[record.manifest]
+                yield as_shown(record, manifest, counts.get(record.key))
 
     # Requests
 

@@ -11,7 +11,7 @@ from domain.errors import GangerError
 from store.errors import StoreUnavailable
 from worker.batch import Batch, Outcome, Request
 from worker.cluster import Cluster
-from worker.shown import as_shown, record_of
+from worker.shown import as_shown, counts_of, visible_of
 
 MOST: Final = 256
 """A transaction takes no more requests, so that the first caller need not wait for all."""
@@ -109,7 +109,9 @@ class Requests:
             return Answer(outcome, outcome.object)
         if outcome.change == "terminating":
             return Answer(outcome, self._cluster.shown(outcome.kind, outcome.key))
-        record = record_of(self._cluster.state, outcome.kind.name, outcome.key)
-        return Answer(
-            outcome, None if record is None else as_shown(self._cluster.seen(record), outcome.object)
-        )
+        cluster, kind, key = self._cluster, outcome.kind.name, outcome.key
+        record = visible_of(cluster.state, kind, key)
+        if record is None:
+            return Answer(outcome, None)
+        count = counts_of(cluster.state, kind, [key]).get(key)
+        return Answer(outcome, as_shown(cluster.seen(record), outcome.object, count))

@@ -1,8 +1,12 @@
 """Objects as Kubernetes shows them: the manifest from the log, with what the fold knows on top."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
+from domain.admission.kinds import PRIORITY_CLASS
+from domain.admission.priority import SYSTEM_CLASSES, SYSTEM_DESCRIPTIONS
+from domain.budgets import Counted, counted
 from domain.events import Deletion
 from domain.incomplete import as_of
 from domain.objects import Condition, Group, Kept, NodeRecord, Pod
@@ -10,6 +14,37 @@ from domain.state import State
 from domain.times import rfc3339
 
 Record = Pod | Group | NodeRecord | Kept
+
+
+@dataclass(frozen=True)
+class SystemClass:
+    """A PriorityClass that every cluster has: the log need not say so, and says only what changes it."""
+
+    key: str
+    revision: ClassVar[int] = 1
+    deletion: ClassVar[None] = None
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The whole object."""
+        facts = SYSTEM_CLASSES[self.key]
+        return {
+            "apiVersion": PRIORITY_CLASS.api_version,
+            "kind": PRIORITY_CLASS.name,
+            "metadata": {"name": self.key, "uid": _SYSTEM_UIDS[self.key]},
+            "value": facts.value,
+            "description": SYSTEM_DESCRIPTIONS[self.key],
+            "preemptionPolicy": facts.preemption_policy,
+        }
+
+
+_SYSTEM_UIDS = {
+    "system-cluster-critical": "2cd1a7d2-5b6b-5c60-9a4f-0d4c7f3b8e01",
+    "system-node-critical": "2cd1a7d2-5b6b-5c60-9a4f-0d4c7f3b8e02",
+}
+
+Visible = Record | SystemClass
+"""What is remembered of an object that can be read."""
 
 
 def record_of(state: State, kind: str, key: str) -> Record | None:
@@ -25,8 +60,32 @@ def record_of(state: State, kind: str, key: str) -> Record | None:
             return state.kept.get(kind, {}).get(key)
 
 
+def visible_of(state: State, kind: str, key: str) -> Visible | None:
+    """As `record_of`, and the PriorityClasses that every cluster has."""
+    record = record_of(state, kind, key)
+    if record is None and kind == PRIORITY_CLASS.name and key in SYSTEM_CLASSES:
+        return SystemClass(key)
+    return record
+
+
+def all_visible(state: State, kind: str) -> Mapping[str, Visible]:
+    """All objects of a kind that can be read, by key, oldest first."""
+    records = records_of(state, kind)
+    if kind != PRIORITY_CLASS.name:
+        return records
+    return {**{name: SystemClass(name) for name in SYSTEM_CLASSES}, **records}
+
+
+def counts_of(state: State, kind: str, keys: Iterable[str]) -> dict[str, Counted]:
+    """What is counted for those PodDisruptionBudgets whose status nobody has written, by key."""
+    if kind != "PodDisruptionBudget":
+        return {}
+    budgets = [state.budgets[key] for key in keys if key in state.budgets]
+    return {each.key: counted(each, state.pods) for each in budgets if each.observed is None}
+
+
 def records_of(state: State, kind: str) -> Mapping[str, Record]:
-    """All objects of a kind, by key, oldest first."""
+    """All objects of a kind that the log holds, by key, oldest first."""
     match kind:
         case "Pod":
             return state.pods
@@ -38,12 +97,12 @@ def records_of(state: State, kind: str) -> Mapping[str, Record]:
             return state.kept.get(kind, {})
 
 
-def record_at(state: State, record: Record, now: int) -> Record:
+def record_at(state: State, record: Visible, now: int) -> Visible:
     """`record` as it is at `now`, with what time alone has changed of it."""
     return as_of(state, record, now) if isinstance(record, Pod) else record
 
 
-def as_stored(record: Record, manifest: Mapping[str, Any]) -> dict[str, Any]:
+def as_stored(record: Visible, manifest: Mapping[str, Any]) -> dict[str, Any]:
     """The object as admission sees it: with the node and the deletion that came after it."""
     metadata = dict(manifest["metadata"])
     shown = {**manifest, "metadata": metadata}
@@ -62,8 +121,11 @@ def as_stored(record: Record, manifest: Mapping[str, Any]) -> dict[str, Any]:
     return shown
 
 
-def as_shown(record: Record, manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The object as a user reads it: conditions, nominated node and resourceVersion included."""
+def as_shown(record: Visible, manifest: Mapping[str, Any], count: Counted | None = None) -> dict[str, Any]:
+    """The object as a user reads it: conditions, nominated node and resourceVersion included.
+
+    `count` is that of a PodDisruptionBudget which has no status of its own.
+    """
     shown = as_stored(record, manifest)
     shown["metadata"]["resourceVersion"] = str(record.revision)
     if isinstance(record, Pod):
@@ -78,29 +140,37 @@ def as_shown(record: Record, manifest: Mapping[str, Any]) -> dict[str, Any]:
             status["conditions"] = [*others, *ours]
     elif isinstance(record, Group) and (conditions := _group_conditions(record)):
         shown["status"] = {"conditions": conditions}
+    elif count is not None:
+        shown["status"] = {
+            **manifest.get("status", {}),
+            "disruptionsAllowed": count.allowed,
+            "currentHealthy": count.healthy,
+            "desiredHealthy": count.desired,
+            "expectedPods": count.expected,
+        }
     return shown
 
 
 def _pod_conditions(pod: Pod) -> list[dict[str, Any]]:
     conditions = []
     if pod.condition is not None:
-        tried = pod.condition.status == "False" and pod.condition.reason != "SchedulingGated"
-        conditions.append(_condition("PodScheduled", pod.condition, pod.generation if tried else 0))
+        conditions.append(_condition("PodScheduled", pod.condition))
     if pod.disruption is not None:
-        conditions.append(_condition("DisruptionTarget", pod.disruption, pod.generation - 1))
+        conditions.append(_condition("DisruptionTarget", pod.disruption))
     return conditions
 
 
 def _group_conditions(group: Group) -> list[dict[str, Any]]:
-    conditions = []
-    if group.condition is not None:
-        conditions.append(_condition(f"{group.kind}InitiallyScheduled", group.condition, 0))
-    if group.disruption is not None:
-        conditions.append(_condition("DisruptionTarget", group.disruption, 0))
-    return conditions
+    """The conditions of a group, which say their message even where it is empty (metav1.Condition)."""
+    found = {f"{group.kind}InitiallyScheduled": group.condition, "DisruptionTarget": group.disruption}
+    return [
+        _condition(kind, condition) | {"message": condition.message}
+        for kind, condition in found.items()
+        if condition is not None
+    ]
 
 
-def _condition(kind: str, condition: Condition, generation: int) -> dict[str, Any]:
+def _condition(kind: str, condition: Condition) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "type": kind,
         "status": condition.status,
@@ -110,8 +180,8 @@ def _condition(kind: str, condition: Condition, generation: int) -> dict[str, An
         shown["reason"] = condition.reason
     if condition.message:
         shown["message"] = condition.message
-    if generation:
-        shown["observedGeneration"] = generation
+    if condition.generation:
+        shown["observedGeneration"] = condition.generation
     return shown
 
 

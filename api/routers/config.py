@@ -1,8 +1,6 @@
 """The scheduler's configuration, now or as of a moment."""
 
-from typing import Annotated
-
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from api import writing
@@ -10,12 +8,11 @@ from api.bodies import MEDIA_TYPES, read_manifest
 from api.clusters import Existing, PerhapsNew
 from api.queries import At, moment
 from api.replies import json_reply
+from api.routers.objects import DryRun
 from api.schemas import Configuration, answers
 from domain.configuration import CONFIGURATION, configuration_of
 
 router = APIRouter(prefix="/ganger/v1", tags=["ganger"])
-
-DryRun = Annotated[list[str] | None, Query(alias="dryRun", description="`All`: admit and change nothing")]
 
 _BODY = {media_type: {"schema": Configuration.model_json_schema()} for media_type in MEDIA_TYPES}
 

@@ -8,13 +8,12 @@ from fastapi.responses import Response
 
 from api.errors import no_such_route
 from api.replies import json_reply
-from api.resource import Resource, resources
+from api.resource import Resource, all_resources
 from domain.version import VERSION
 
 KUBERNETES = ("1", "37")
 """The version of Kubernetes whose API this is, as far as it goes."""
 
-_VERBS = ("create", "delete", "get", "list", "update")
 _STATUS_VERBS = ("update",)
 
 router = APIRouter(tags=["discovery"])
@@ -65,7 +64,7 @@ async def group_resources(group: str, version: str) -> Response:
 
 def _groups() -> list[dict[str, Any]]:
     versions: dict[str, list[str]] = {}
-    for resource in resources():
+    for resource in all_resources():
         if resource.kind.group and resource.version not in versions.setdefault(resource.kind.group, []):
             versions[resource.kind.group].append(resource.version)
     return [_group(name, _newest_first(found)) for name, found in versions.items()]
@@ -84,7 +83,10 @@ def _group(name: str, versions: list[str]) -> dict[str, Any]:
 
 def _resource_list(api_version: str) -> dict[str, Any]:
     found = [
-        shown for resource in resources() if resource.api_version == api_version for shown in _shown(resource)
+        shown
+        for resource in all_resources()
+        if resource.api_version == api_version
+        for shown in _shown(resource)
     ]
     return {
         "kind": "APIResourceList",
@@ -98,7 +100,7 @@ def _shown(resource: Resource) -> list[dict[str, Any]]:
     kind = resource.kind
     common = {"singularName": kind.singular, "namespaced": kind.namespaced, "kind": kind.name}
     shown: list[dict[str, Any]] = [
-        {"name": kind.plural, "verbs": list(_VERBS), "shortNames": list(kind.short)} | common
+        {"name": kind.plural, "verbs": list(resource.verbs), "shortNames": list(kind.short)} | common
     ]
     if resource.has_status:
         status = {"name": f"{kind.plural}/status", "verbs": list(_STATUS_VERBS)}

@@ -12,7 +12,7 @@ from cli.settings import Settings, pass_settings
 from cli.sources import open_objects
 from domain.admission.kinds import POD, Kind
 
-LAST_EVENTS = 10
+LAST_ENTRIES = 10
 
 
 @click.command()
@@ -24,17 +24,17 @@ LAST_EVENTS = 10
 def command(
     settings: Settings, words: tuple[str, ...], namespace: str, at: str | None, server: str | None
 ) -> None:
-    """Print everything about an object, with its last events."""
-    from cli.text.describe import describe_lines
+    """Print everything about an object, with its Events and the last of its history."""
+    from cli.text.describe import Told, describe_lines
 
     with open_objects(settings, server=server, at=at) as objects:
         for number, (kind, name) in enumerate(options.parse_named(words)):
             shown = objects.one(kind, namespace, name)
-            events = deque(objects.history(kind, namespace, name), maxlen=LAST_EVENTS)
+            entries = deque(objects.history(kind, namespace, name), maxlen=LAST_ENTRIES)
+            told = Told(_pods_of(objects, kind, shown), objects.events(kind, shown), entries)
             if number:
                 print("\n")
-            lines = describe_lines(kind, shown, objects.facts, _pods_of(objects, kind, shown), events)
-            print("\n".join(lines))
+            print("\n".join(describe_lines(kind, shown, objects.facts, told)))
 
 
 def _pods_of(objects: Objects, kind: Kind, shown: Shown) -> Sequence[Shown]:

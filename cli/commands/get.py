@@ -11,7 +11,7 @@ from cli.console import note, print_table
 from cli.objects import Objects, Shown, labels_of
 from cli.settings import Settings, pass_settings
 from cli.sources import open_objects
-from domain.admission.kinds import Kind
+from domain.admission.kinds import Kind, readable_kind_named
 from domain.label_selectors import LabelSelector, selects
 
 
@@ -43,9 +43,9 @@ def command(
     """Print objects as a table, JSON or YAML.
 
     KIND is the name of a kind in singular or plural, or its short name, in any case: pods, po,
-    PodGroup, pg, node, no. Several kinds are joined by commas; KIND/NAME works, too.
+    PodGroup, pg, node, no, events. Several kinds are joined by commas; KIND/NAME works, too.
     """
-    targets = options.parse_targets(words)
+    targets = options.parse_targets(words, readable_kind_named)
     if any(name for _, name in targets) and (all_namespaces or selector):
         raise click.UsageError("name objects, or select them by -A and -l: not both")
     with open_objects(settings, server=server, at=at) as objects:
@@ -97,11 +97,12 @@ def _print_tables(
             print()
         columns = columns_for(kind.name, each, wide=wide, namespaces=namespaces and kind.namespaced)
         rows = table(columns, each, objects.facts)
-        if len(filled) > 1:
-            first = 1 if namespaces and kind.namespaced else 0
+        headers = [column.header for column in columns]
+        if len(filled) > 1 and "NAME" in headers:
+            place = headers.index("NAME")
             for row in rows:
-                row[first] = f"{kind.singular}/{row[first]}"
-        print_table([column.header for column in columns], rows)
+                row[place] = f"{kind.singular}/{row[place]}"
+        print_table(headers, rows)
 
 
 def _tell_nothing_found(targets: Sequence[tuple[Kind, str]], namespace: str | None) -> None:

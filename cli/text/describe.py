@@ -1,10 +1,19 @@
 """Everything about an object, in sections as `kubectl describe` has them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from cli.ages import age
-from cli.columns import allocatable_of, group_of, node_status, pod_status, policy_of, taint_text
+from cli.columns import (
+    allocatable_of,
+    first_seen,
+    group_of,
+    last_seen,
+    node_status,
+    pod_status,
+    policy_of,
+    taint_text,
+)
 from cli.console import align
 from cli.dumping import dump
 from cli.objects import Facts, Shown, key_of, labels_of
@@ -19,10 +28,17 @@ Fact = tuple[str, str]
 _INDENT = "  "
 
 
-def describe_lines(
-    kind: Kind, shown: Shown, facts: Facts, pods: Sequence[Shown], events: Sequence[Entry]
-) -> list[str]:
-    """`shown` as lines; `pods` are those of the group or on the node that it is, `events` its last ones."""
+class Told(NamedTuple):
+    """What is told of an object beside itself: the Pods of the group or on the node that it is, the
+    Kubernetes Events about it, and the end of its history."""
+
+    pods: Sequence[Shown]
+    events: Sequence[Shown]
+    entries: Sequence[Entry]
+
+
+def describe_lines(kind: Kind, shown: Shown, facts: Facts, beside: Told) -> list[str]:
+    """`shown` as lines, with what stands `beside` it."""
     told = _FACTS.get(kind.name, _no_facts)(shown, facts)
     lines = _facts([*_identity(shown, facts), *told])
     if kind.name not in _FACTS:
@@ -30,9 +46,10 @@ def describe_lines(
     if kind.name == "Node":
         lines += _section("Resources", _resources(shown, facts))
     if kind.name in ("Node", "PodGroup"):
-        lines += _section("Pods", _pods(pods, namespaces=kind.name == "Node"))
+        lines += _section("Pods", _pods(beside.pods, namespaces=kind.name == "Node"))
     lines += _section("Conditions", _conditions(shown, facts))
-    return lines + _section("Events", _events(events))
+    lines += _events(beside.events, facts.now)
+    return lines + _section("History", _history(beside.entries))
 
 
 def _identity(shown: Shown, facts: Facts) -> list[Fact]:
@@ -166,8 +183,31 @@ def _conditions(shown: Shown, facts: Facts) -> list[tuple[str, ...]]:
     return [("Type", "Status", "Age", "Reason", "Message"), *rows]
 
 
-def _events(events: Sequence[Entry]) -> list[tuple[str, ...]]:
-    rows = [(str(entry.position), entry.at, entry.type, entry.summary) for entry in events]
+def _events(events: Sequence[Shown], now: int) -> list[str]:
+    """The section of Events as `kubectl describe` prints it."""
+    if not events:
+        return [f"Events:{_INDENT}<none>"]
+    rows = [
+        (each["type"], each["reason"], _when(each, now), each["reportingComponent"], each["message"])
+        for each in events
+    ]
+    table = [
+        ("Type", "Reason", "Age", "From", "Message"),
+        ("----", "------", "----", "----", "-------"),
+        *rows,
+    ]
+    return ["Events:", *(_INDENT + line for line in align(table, gap=_INDENT))]
+
+
+def _when(event: Shown, now: int) -> str:
+    """How long ago an Event happened last and, if it did more than once, how often since when."""
+    if "series" not in event:
+        return first_seen(event, now)
+    return f"{last_seen(event, now)} (x{event['series']['count']} over {first_seen(event, now)})"
+
+
+def _history(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
+    rows = [(str(entry.position), entry.at, entry.type, entry.summary) for entry in entries]
     return [("Position", "Time", "Type", "Summary"), *rows]
 
 

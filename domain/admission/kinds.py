@@ -83,6 +83,11 @@ POD_DISRUPTION_BUDGET = Kind(
     short=("pdb",),
 )
 
+EVENT = Kind(name="Event", versions=("v1",), plural="events", short=("ev",))
+"""Kubernetes Events: a kind that is only read."""
+EVENT_OF_GROUP = Kind(name="Event", group="events.k8s.io", versions=("v1",), plural="events", short=("ev",))
+"""The same in the newer of its two APIs."""
+
 KINDS = (
     NODE,
     NAMESPACE,
@@ -113,6 +118,11 @@ def kind_named(text: str) -> Kind:
         known = ", ".join(kind.plural for kind in KINDS)
         raise NotFound(f'the server doesn\'t have a resource type "{text}" (it has {known})', kind=text)
     return kind
+
+
+def readable_kind_named(text: str) -> Kind:
+    """As `kind_named`, but Events are among the kinds: they can be read, and nothing else."""
+    return EVENT if text.lower() in ("event", "events", *EVENT.short) else kind_named(text)
 
 
 def kind_of(manifest: Mapping[str, Any]) -> Kind:

@@ -19,6 +19,14 @@ SYSTEM_CLASSES = {
 }
 """The classes that every cluster has from the start."""
 
+SYSTEM_DESCRIPTIONS = {
+    "system-cluster-critical": (
+        "Used for system critical pods that must run in the cluster, "
+        "but can be moved to another node if necessary."
+    ),
+    "system-node-critical": "Used for system critical pods that must not be moved from their current node.",
+}
+
 _NO_CLASS = PriorityClassFacts(0, False, PREEMPT_LOWER)
 
 Classes = Mapping[str, PriorityClassFacts]

@@ -31,6 +31,21 @@ def found_for_pod(node: str, victims: int) -> str:
     return f"found a potential placement for pod on node {node}, preempting {victims} victims"
 
 
+def preempted_by(kind: str, uid: str, node: str) -> str:
+    """The Event on a victim; for a group `node` is the word `cluster`, for a Pod where that is to go."""
+    return f"Preempted by {kind} {uid} on node {node}"
+
+
+def successfully_assigned(pod: str, node: str) -> str:
+    """The Event on a Pod that has got its node."""
+    return f"Successfully assigned {pod} to {node}"
+
+
+def skipped(pod: str) -> str:
+    """The Event on a member of a group in a cycle that is being deleted."""
+    return f"skip schedule deleting pod: {pod}"
+
+
 def disruption(scheduler: str, kind: str) -> str:
     """The message on a victim; `kind` is that of the preemptor, in small letters."""
     return f"{scheduler}: preempting to accommodate a higher priority {kind}"

@@ -11,6 +11,7 @@ def test_groups_and_versions(api: Api) -> None:
     assert {name: [each["version"] for each in group["versions"]] for name, group in groups.items()} == {
         "scheduling.k8s.io": ["v1", "v1beta1", "v1alpha3"],
         "policy": ["v1"],
+        "events.k8s.io": ["v1"],
     }
     for name, group in groups.items():
         assert group["preferredVersion"] == group["versions"][0]
@@ -20,13 +21,14 @@ def test_groups_and_versions(api: Api) -> None:
 @pytest.mark.parametrize(
     ("path", "names"),
     [
-        pytest.param("/api/v1", "nodes nodes/status namespaces pods pods/status", id="core"),
+        pytest.param("/api/v1", "nodes nodes/status namespaces pods pods/status events", id="core"),
         pytest.param("/apis/scheduling.k8s.io/v1", "priorityclasses", id="v1"),
         pytest.param("/apis/scheduling.k8s.io/v1beta1", "podgroups workloads", id="v1beta1"),
         pytest.param(
             "/apis/scheduling.k8s.io/v1alpha3", "podgroups compositepodgroups workloads", id="v1alpha3"
         ),
         pytest.param("/apis/policy/v1", "poddisruptionbudgets poddisruptionbudgets/status", id="policy"),
+        pytest.param("/apis/events.k8s.io/v1", "events", id="events"),
     ],
 )
 def test_resources(api: Api, path: str, names: str) -> None:

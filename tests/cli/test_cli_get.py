@@ -135,7 +135,7 @@ def test_the_past(book: Book, ganger: Ganger, at: str, names: list[str]) -> None
     [
         pytest.param(["pods", "-n", "empty"], "No resources found in empty namespace.", id="a namespace"),
         pytest.param(["pods", "-A", "-l", "app=x"], "No resources found", id="anywhere"),
-        pytest.param(["pc"], "No resources found", id="cluster-wide"),
+        pytest.param(["ns"], "No resources found", id="cluster-wide"),
         pytest.param(
             ["pods", "--at", "-20000d"], "No resources found in default namespace.", id="before it all"
         ),

@@ -72,6 +72,9 @@ def reader(library: tuple[Path, str, str]) -> str:
         pytest.param(["describe", "pg", "big"], id="a group"),
         pytest.param(["describe", "node", "n1"], id="a node"),
         pytest.param(["describe", "pod", "other", "-n", "team-a"], id="a Pod"),
+        pytest.param(["get", "events", "-A", "-o", "wide"], id="events"),
+        pytest.param(["get", "events", "-o", "yaml"], id="events as manifests"),
+        pytest.param(["get", "pc,pdb"], id="system classes"),
         pytest.param(["queue"], id="queue"),
         pytest.param(["queue", "-o", "json"], id="queue as JSON"),
         pytest.param(["why", "pg/big"], id="why"),
@@ -196,3 +199,31 @@ def test_another_cluster_of_a_server(book: Book, server: str, ganger: Ganger) ->
     assert ganger.out("--cluster", "east", "apply", "--server", server, "-f", "-", stdin=manifest)
     assert ganger.out("--cluster", "east", "get", "no", "-o", "name") == "node/n7\n"
     assert "node/n7" not in ganger.out("get", "no", "-o", "name")
+
+
+def test_config_on_a_server(book: Book, server: str, ganger: Ganger) -> None:
+    before = ganger.out("config", "show")
+    assert ganger.out("config", "show", "--server", server) == before
+    document = yaml.safe_load(before) | {"podMaxBackoffSeconds": 60, "parallelism": 4}
+    words = ["config", "set", "--server", server, "-f", "-"]
+    note = "Warning: parallelism has no effect in ganger: all nodes are looked at at once\n"
+
+    tried = ganger(*words, "--dry-run", stdin=yaml.safe_dump(document))
+    assert tried == (0, "kubeschedulerconfiguration configured (dry run)\n", note)
+    assert ganger.out("config", "show") == before
+    for change in ("configured", "unchanged"):
+        result = ganger(*words, stdin=yaml.safe_dump(document))
+        assert result == (0, f"kubeschedulerconfiguration {change}\n", note)
+    after = ganger.out("config", "show", "--server", server)
+    assert after == before.replace("podMaxBackoffSeconds: 10\n", "podMaxBackoffSeconds: 60\n")
+    assert ganger.out("config", "show", "--server", server, "--at", book.position) == before
+    assert ganger.error(*words, stdin=yaml.safe_dump(document | {"extenders": [{}]})) == (
+        "Error from server (Invalid): KubeSchedulerConfiguration is invalid: "
+        "extenders: Forbidden: ganger calls no extenders"
+    )
+
+
+def test_the_first_configuration_of_a_cluster_on_a_server(server: str, ganger: Ganger) -> None:
+    document = ganger.out("config", "show")
+    words = ["--cluster", "new", "config", "set", "--server", server, "-f", "-"]
+    assert ganger.out(*words, stdin=document) == "kubeschedulerconfiguration configured\n"

@@ -5,7 +5,8 @@ import pytest
 from build import fact, node
 from domain.envelope import Draft, canonical, encode_line
 from domain.errors import CorruptLog
-from domain.events import PAYLOADS, VERSIONS, Fact
+from domain.events import PAYLOADS, VERSIONS, Fact, SchedulerConfigured
+from domain.profile import DEFAULT_PROFILE
 from domain.upcast import CURRENT, UPCASTERS, Reader, draft
 
 
@@ -109,6 +110,26 @@ def test_an_unknown_type_is_refused_with_its_position() -> None:
 def test_a_line_that_is_none_is_refused(damaged: bytes) -> None:
     with pytest.raises(CorruptLog, match="not an event"):
         READER.event("GearChanged", damaged)
+
+
+@pytest.mark.parametrize(
+    ("payload", "expected"),
+    [
+        pytest.param({}, SchedulerConfigured(), id="defaults"),
+        pytest.param(
+            {"maxBackoffUs": 5, "retry": "byClock", "schedulerNames": ["mine"]},
+            SchedulerConfigured(max_backoff_us=5, retry="byClock", scheduler_names=("mine",)),
+            id="settings",
+        ),
+    ],
+)
+def test_a_configuration_from_before_profiles_means_the_same(
+    payload: dict, expected: SchedulerConfigured
+) -> None:
+    read = CURRENT.event("SchedulerConfigured", line(1, payload, kind="SchedulerConfigured")).payload
+    assert read == expected
+    assert isinstance(read, SchedulerConfigured)
+    assert read.profile("mine") == DEFAULT_PROFILE
 
 
 def test_todays_lines_need_no_upcaster() -> None:

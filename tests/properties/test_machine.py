@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from beside import Beside
-from books import lost_wake_ups
+from books import lost_wake_ups, times_told
 from build import START, Manifest, key_of
 from domain import events as ev
 from domain.admission.kinds import kind_named
@@ -30,6 +30,7 @@ from store.verify import verify
 from strategies import Action, actions, node_manifests, perform, priority_class
 from worker.clocks import VirtualClock
 from worker.cluster import Cluster
+from worker.kube_events import TTL_US, events_about, recent_events
 from worker.loop import Limits, Worker
 
 _streams = count(1)
@@ -199,6 +200,14 @@ class Machine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         self.settle()
+        self.each_pod_tells_its_part()
+
+    def each_pod_tells_its_part(self) -> None:
+        """The Kubernetes Events of the cluster are those that its Pods tell of by themselves."""
+        added = (self.cluster.event(each.position).payload for each in self.cluster.log.of_type("PodAdded"))
+        keys = {payload.key for payload in added if isinstance(payload, ev.PodAdded)}
+        told = [event for key in sorted(keys) for event in events_about(self.cluster, key)]
+        assert times_told(told) == times_told(recent_events(self.cluster, now=START + TTL_US - 1))
 
 
 def test_any_order_of_events(shared_store: Store) -> None:

@@ -110,8 +110,45 @@ def test_a_group_before_and_after_it_was_scheduled() -> None:
             "status": "True",
             "lastTransitionTime": "2026-01-01T00:00:02Z",
             "reason": "Scheduled",
+            "message": "",
         }
     ]
+
+
+def _condition(book: Book, kind: str) -> dict:
+    conditions = shown(book, "Pod", "default/a")["status"]["conditions"]
+    return next(each for each in conditions if each["type"] == kind)
+
+
+def test_a_condition_names_the_generation_that_was_refused() -> None:
+    book = Book(node("n1", cpu="1"), pod("a", cpu="2")).decide()
+    first = _condition(book, "PodScheduled")
+    book.wait(60).apply([pod("a", cpu="2", tolerations=[{"key": "spare", "operator": "Exists"}])])
+    assert shown(book, "Pod", "default/a")["metadata"]["generation"] == 2
+    assert _condition(book, "PodScheduled") == first
+    assert first["observedGeneration"] == 1
+    book.wait(60).apply([node("n2", cpu="1")])
+    book.decide()
+    again = _condition(book, "PodScheduled")
+    assert (again["observedGeneration"], again["message"][:4]) == (2, "0/2 ")
+    assert again["lastTransitionTime"] == first["lastTransitionTime"]
+
+
+def test_an_evicted_pod_names_the_generation_before() -> None:
+    slow = pod("a", cpu="1", node="n1", terminationGracePeriodSeconds=40)
+    slow["metadata"]["finalizers"] = ["example.com/hold"]
+    book = Book(priority_class("high", 5), node("n1", cpu="1"), slow)
+    book.apply([pod("b", cpu="1", priorityClassName="high")])
+    book.decide()
+    before = _condition(book, "DisruptionTarget")
+    assert before["observedGeneration"] == 1
+    changed = book.stored("Pod", "default/a")
+    assert changed is not None
+    assert changed["metadata"]["generation"] == 2
+    changed["spec"]["tolerations"] = [{"key": "spare", "operator": "Exists"}]
+    book.apply([changed])
+    assert shown(book, "Pod", "default/a")["metadata"]["generation"] == 3
+    assert _condition(book, "DisruptionTarget") == before
 
 
 def test_a_node_and_a_class_are_shown_as_they_are() -> None:
