@@ -14,6 +14,7 @@ MODULES = {
     "placement": ("P10", "P11"),
     "company": ("P13",),
     "cycle": ("P16",),
+    "topology": ("P15", "P23"),
     "kube": ("P20", "P21", "P24"),
 }
 """What there is to measure, and which rows it gives."""
