@@ -328,11 +328,12 @@ def _choose_by_trial(branch: Branch, room: Room, numbers: Sequence[int], shown: 
 
 def _choose_by_survey(branch: Branch, room: Room, numbers: Sequence[int], shown: int) -> Outcome:
     """The same as `_choose_by_trial` at the price of one trial."""
-    assert branch.group.topology_key is not None
-    found = survey(branch, room, branch.group.topology_key)
+    key = branch.group.topology_key
+    assert key is not None
+    found = survey(branch, room, key)
     good = [number for number in numbers if found.tallies[number].succeeded]
     if good:
-        allocatable, used = use_of_domains(room, found.domains)
+        allocatable, used = use_of_domains(room, key)
         used = use_with(found, room, used)
         placed = [found.tallies[number].placed for number in good]
         weight = room.profile.weights.node_resources_fit
