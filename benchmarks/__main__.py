@@ -15,6 +15,7 @@ MODULES = {
     "company": ("P13",),
     "cycle": ("P16",),
     "preemption": ("P22",),
+    "topology": ("P15", "P23"),
     "kube": ("P20", "P21", "P24"),
 }
 """What there is to measure, and which rows it gives."""

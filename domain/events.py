@@ -286,11 +286,13 @@ class GroupAttempted(Fact, frozen=True, kw_only=True):
     `waitingOnPreemption`: refused, but `victims` (Pods in order of importance) have to end, and with
     them gone there is room. `same_as` is the position of an earlier attempt that found exactly the
     same; the findings then stand there and not here. `skipped` are members that are being deleted.
+    `lean` says that each PodGroup of the tree got its minimum before any got more.
     """
 
     at: int
     entity: str
     groups: tuple[GroupFinding, ...] = ()
+    lean: bool = False
     number: int
     outcome: str
     same_as: int | None = None

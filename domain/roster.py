@@ -71,8 +71,8 @@ class Domains:
         return self.rows[self.starts[domain] : end]
 
     def sums(self, column: Whole) -> Whole:
-        """`column`, with one element a node, added up by domain: shape (D,), exact."""
-        if column.dtype != np.object_ and float(np.abs(column).sum(dtype=np.float64)) > LARGEST:
+        """`column`, with one element a node and none negative, added up by domain: shape (D,), exact."""
+        if column.dtype != np.object_ and int(column.max()) * len(column) > LARGEST:
             column = column.astype(np.object_)
         sums: Whole = np.add.reduceat(column[self.rows], self.starts)
         return sums
@@ -111,6 +111,7 @@ class Roster:
         """None where the products do not fit int64."""
         self._labels: dict[str, Labels] = {}
         self._domains: dict[str, Domains] = {}
+        self._offered: dict[str, Whole] = {}
         self._parts: dict[tuple[str, int], Roster] = {}
         self._remembered: dict[Hashable, Any] = {}
 
@@ -130,6 +131,14 @@ class Roster:
         if domains is None:
             domains = self._domains[key] = _domains(self.labels(key))
         return domains
+
+    def offered(self, key: str) -> Whole:
+        """`allocatable`, added up by `domains(key)`: shape (R, D)."""
+        offered = self._offered.get(key)
+        if offered is None:
+            domains = self.domains(key)
+            offered = self._offered[key] = np.array([domains.sums(column) for column in self.allocatable])
+        return offered
 
     def part(self, key: str, domain: int) -> "Roster":
         """The nodes of one of `domains(key)`, in the same order and with the same resources."""

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from recorded import FOLDER, Ganger, Recorded, batches, heard_in
+from recorded import FOLDER, Ganger, Recorded, batches, heard, heard_in, plain_pods
 from store.engine import Store
 from worker.recordings import read_recording
 
@@ -26,6 +26,7 @@ def follow(store: Store, path: Path) -> None:
             recorded.follow(observation)
         assert ganger.rest() == recorded.rest()
     assert ganger is not None
+    assert heard(ganger.events(), plain_pods(observations)) == heard_in(observations)
 
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=_name)

@@ -13,7 +13,7 @@ class Branch(NamedTuple):
     """A group, and what is to be tried in it and below it.
 
     Of a PodGroup, `members` are to be tried, in their order, and `bound` others are on nodes; `running`
-    tells where those are if a topology constraint asks for that.
+    tells where those are if a topology constraint asks for that. Not more than `most` members are placed.
     """
 
     group: Group
@@ -21,6 +21,13 @@ class Branch(NamedTuple):
     members: tuple[Member, ...] = ()
     bound: int = 0
     running: tuple[Running, ...] = ()
+    most: int | None = None
+
+    def lean(self) -> "Branch":
+        """The same with no more members of each PodGroup than its minimum."""
+        if self.is_leaf:
+            return self._replace(most=max(self.group.min_count - self.bound, 0))
+        return self._replace(children=tuple(child.lean() for child in self.children))
 
     @property
     def is_leaf(self) -> bool:

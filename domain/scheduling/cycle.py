@@ -120,6 +120,7 @@ class _Found:
     """
 
     outcome: str
+    lean: bool = False
     groups: tuple[GroupFinding, ...] = ()
     shapes: tuple[ShapeFinding, ...] = ()
     skipped: tuple[str, ...] = ()
@@ -174,6 +175,7 @@ def _attempt(state: State, entity: Entity, now: int, found: _Found) -> GroupAtte
         at=now,
         entity=entity.name,
         groups=found.groups,
+        lean=found.lean,
         number=entity.attempts + 1,
         outcome=found.outcome,
         scheduler=SCHEDULER,
@@ -241,19 +243,21 @@ def _try_tree(state: State, tree: Tree, waiting: Sequence[Pod]) -> _Found:
     tried = shaped(state, members)
     root = _branch(state, tree, tried)
     room = room_for(state, tree.group.priority, members)
-    outcome = run_tree(root, room)
+    lean = state.config.siblings == "lean"
+    outcome = run_tree(root, room, lean=lean)
     if outcome.status is Status.ERROR:
         groups, shapes = group_findings(state, outcome, None), shape_findings(outcome)
         return _Found("error", groups=groups, shapes=shapes, skipped=skipped)
     if outcome.succeeded:
         return _Found(
             "scheduled",
+            lean=outcome.lean,
             groups=group_findings(state, outcome, None),
             shapes=shape_findings(outcome),
             skipped=skipped,
             bindings=tuple((placed.pod, placed.node) for placed in outcome.placed),
         )
-    answer = preempt_for_group(state, tree.group, tried, lambda cleared: _rerun(root, cleared))
+    answer = preempt_for_group(state, tree.group, tried, lambda cleared: _rerun(root, cleared, lean))
     if answer.error:
         failed = fail_tree(root, answer.text)
         return _Found("error", groups=group_findings(state, failed, None), skipped=skipped)
@@ -261,9 +265,9 @@ def _try_tree(state: State, tree: Tree, waiting: Sequence[Pod]) -> _Found:
     return _refused(answer, groups=groups, shapes=shapes, skipped=skipped)
 
 
-def _rerun(root: Branch, room: Room) -> Rerun:
+def _rerun(root: Branch, room: Room, lean: bool) -> Rerun:
     """How `root` comes out in `room`, which is as before afterwards."""
-    outcome = run_tree(root, room)
+    outcome = run_tree(root, room, lean=lean)
     if not outcome.succeeded:
         return Rerun(succeeded=False, text=outcome.text, error=outcome.status is Status.ERROR)
     give_up(outcome.placed, room)

@@ -49,7 +49,7 @@ class LeafResult:
     """How a leaf came out. `text` is empty on success, else the group's text before preemption.
 
     `placed` are (member, row of the room) in the order of the cycle. On a refusal they have been
-    given up again in the room. `untried` are the members that an early stop left.
+    given up again in the room. `untried` are the members that a stop left.
     """
 
     succeeded: bool
@@ -67,11 +67,13 @@ def run_leaf(
     *,
     minimum: int,
     bound: int,
+    most: int | None = None,
 ) -> LeafResult:
     """Try `members` in order; `bound` others of the group have a node already.
 
-    Goes on beyond the minimum and stops as soon as it is out of reach. A member with a nominated
-    node takes that one if it can. What was placed stays assumed in `room` if the leaf succeeds.
+    Goes on beyond the minimum until `most` are placed, and stops as soon as it is out of reach. A
+    member with a nominated node takes that one if it can. What was placed stays assumed in `room` if
+    the leaf succeeds.
     """
     result = LeafResult(succeeded=False, scheduled=bound, remaining=len(members))
     if feasible(minimum, bound, len(members)) is Feasible.IMPOSSIBLE:
@@ -79,7 +81,7 @@ def run_leaf(
         result.untried = [pod for pod, _ in members]
         return result
     start = 0
-    while start < len(members):
+    while start < len(members) and (most is None or len(result.placed) < most):
         if _take_nominated(room, members[start], result):
             start += 1
             continue
@@ -87,6 +89,8 @@ def run_leaf(
         end = start + 1
         while end < len(members) and members[end][1] is shape and members[end][0].nominated is None:
             end += 1
+        if most is not None:
+            end = min(end, start + most - len(result.placed))
         stopped_at = _try_run(room, members[start:end], shape, minimum, result)
         if stopped_at is not None:
             result.text = texts.minimum_not_satisfiable(minimum, result.scheduled, result.remaining)
@@ -94,6 +98,7 @@ def run_leaf(
             _give_up(room, members, result)
             return result
         start = end
+    result.untried = [pod for pod, _ in members[start:]]
     result.succeeded = True
     return result
 

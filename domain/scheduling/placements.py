@@ -13,7 +13,7 @@ import numpy as np
 from domain.objects import Pod
 from domain.resources import CPU, MEMORY
 from domain.room import Room
-from domain.roster import Domains, Roster, Whole, whole_numbers
+from domain.roster import Roster, Whole, whole_numbers
 from domain.scheduling import texts
 
 _SCORED = (-2, -1)
@@ -45,19 +45,24 @@ def candidates(roster: Roster, key: str, running: Iterable[Running]) -> list[int
         pinned.add(labels[key])
     if len(pinned) > 1:
         raise UndeterminedDomain(texts.several_domains(sorted(pinned)))
-    return [number for number, name in enumerate(domains.names) if not pinned or name in pinned]
+    if not pinned:
+        return list(range(len(domains)))
+    return [number for number, name in enumerate(domains.names) if name in pinned]
 
 
 def most_nominated(roster: Roster, key: str, pods: Iterable[Pod], numbers: Sequence[int]) -> int | None:
-    """Which of `numbers` has the most of the nodes that `pods` are nominated to; None if none has any."""
+    """Which of `numbers`, at least one, has the most of the nodes that `pods` are nominated to; None if
+    none has any."""
     domains = roster.domains(key)
     votes = Counter(
         roster.facts[roster.row[pod.nominated]].labels.get(key)
         for pod in pods
         if pod.nominated is not None and pod.nominated in roster.row
     )
-    best = max(numbers, key=lambda number: votes[domains.names[number]], default=None)
-    return best if best is not None and votes[domains.names[best]] else None
+    if not votes:
+        return None
+    best = max(numbers, key=lambda number: votes[domains.names[number]])
+    return best if votes[domains.names[best]] else None
 
 
 def best_placement(placed: Sequence[int], allocatable: Whole, used: Whole, weight: int = 1) -> int:
@@ -99,9 +104,9 @@ def _by_resource(amounts: list[list[int]]) -> Whole:
     return turned
 
 
-def use_of_domains(room: Room, domains: Domains) -> tuple[Whole, Whole]:
-    """Allocatable and used amounts for `percent_used`, of all `domains` of `room`."""
-    columns = (room.roster.column[CPU], room.roster.column[MEMORY])
-    allocatable: Whole = np.array([domains.sums(room.allocatable[column]) for column in columns])
+def use_of_domains(room: Room, key: str) -> tuple[Whole, Whole]:
+    """Allocatable and used amounts for `percent_used`, of all domains of `key` in `room`."""
+    domains = room.roster.domains(key)
+    allocatable = room.roster.offered(key)[[room.roster.column[CPU], room.roster.column[MEMORY]]]
     used: Whole = np.array([domains.sums(room.used[column]) for column in _SCORED])
     return allocatable, used

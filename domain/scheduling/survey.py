@@ -74,7 +74,7 @@ def _tally_leaf(branch: Branch, places: int) -> Tally:
     minimum, count = branch.group.min_count, len(branch.members)
     if feasible(minimum, branch.bound, count) is Feasible.IMPOSSIBLE:
         return Tally(False, 0, branch.bound, count)
-    placed = min(count, places)
+    placed = min(count, places if branch.most is None else min(places, branch.most))
     scheduled = branch.bound + placed
     if scheduled < minimum:
         return Tally(False, 0, scheduled, minimum - scheduled - 1)

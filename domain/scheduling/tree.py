@@ -70,6 +70,8 @@ class Outcome:
     placements: tuple[PlacementFinding, ...] = ()
     own: bool = True
     """Whether its status is its own and was not handed down."""
+    lean: bool = False
+    """Of a root: each PodGroup got its minimum before any got more."""
 
     @property
     def succeeded(self) -> bool:
@@ -83,16 +85,63 @@ class Outcome:
             yield from child.each()
 
 
-def run_tree(root: Branch, room: Room) -> Outcome:
+def run_tree(root: Branch, room: Room, *, lean: bool = False) -> Outcome:
     """Try the tree of `root` as a whole; what was placed stays assumed in `room` if it succeeds.
 
-    A tree that succeeds without placing anybody is refused, too, so that preemption gets its say.
+    Each group takes what it can before its siblings. With `lean`, where that leaves some without a
+    start, there is a second pass, in which each PodGroup gets its minimum before any gets more; it
+    counts if more groups start. A tree that succeeds without placing anybody is refused, so that
+    preemption gets its say.
     """
     outcome = _run(root, room, alone=root.is_leaf)
+    if lean and not root.is_leaf and not all(each.succeeded for each in outcome.each()):
+        outcome = _leaner(root, room, outcome)
     if outcome.succeeded and not outcome.placed:
         outcome.status, outcome.text = Status.UNSCHEDULABLE, texts.flagged()
     _hand_down(outcome, None)
     return outcome
+
+
+def _leaner(root: Branch, room: Room, greedy: Outcome) -> Outcome:
+    """The outcome of the lean pass if it starts more groups than `greedy` did, else that one."""
+    if greedy.succeeded:
+        give_up(greedy.placed, room)
+    outcome = _run(root.lean(), room)
+    if _started(outcome) > _started(greedy):
+        _share_rest(outcome, room)
+        outcome.lean = True
+        return outcome
+    if outcome.succeeded:
+        give_up(outcome.placed, room)
+    if greedy.succeeded:
+        _assume(greedy.placed, room)
+    return greedy
+
+
+def _started(outcome: Outcome) -> int:
+    """How many groups start, the group itself and those below it."""
+    return 1 + sum(map(_started, outcome.children)) if outcome.succeeded else 0
+
+
+def _share_rest(outcome: Outcome, room: Room) -> list[Placed]:
+    """Try the members beyond the minimum of each PodGroup that started, in the order of the tree, each in
+    the domain that its groups have; who found a place is assumed in `room` and returned."""
+    key, inner = outcome.branch.group.topology_key, room
+    if key is not None and outcome.domain is not None:
+        inner = room.within(key, room.roster.domains(key).names.index(outcome.domain))
+    if outcome.branch.is_leaf:
+        left = {pod.key for pod in outcome.untried}
+        rest = tuple(member for member in outcome.branch.members if member[0].key in left)
+        bound = outcome.branch.bound + len(outcome.placed)
+        more = _try_members(outcome.branch._replace(members=rest, bound=bound, most=None), inner)
+        outcome.scheduled, outcome.remaining = more.scheduled, more.remaining
+        outcome.misfits, outcome.untried, placed = [*outcome.misfits, *more.misfits], [], more.placed
+    else:
+        placed = [each for child in outcome.children if child.succeeded for each in _share_rest(child, inner)]
+    if inner is not room:
+        _assume(placed, room)
+    outcome.placed += placed
+    return placed
 
 
 def fail_tree(root: Branch, text: str) -> Outcome:
@@ -102,10 +151,16 @@ def fail_tree(root: Branch, text: str) -> Outcome:
     return outcome
 
 
-def give_up(placed: list[Placed], room: Room) -> None:
+def give_up(placed: Sequence[Placed], room: Room) -> None:
     """Take those who are `placed` out of `room`."""
     for _, shape, node in reversed(placed):
         room.forget(room.roster.row[node], shape)
+
+
+def _assume(placed: Sequence[Placed], room: Room) -> None:
+    """Put those who are `placed` into `room`."""
+    for shape, alike in groupby(placed, key=lambda each: each.shape):
+        room.assume_all([room.roster.row[each.node] for each in alike], shape)
 
 
 def _run(branch: Branch, room: Room, *, alone: bool = False) -> Outcome:
@@ -127,7 +182,8 @@ def _try(branch: Branch, room: Room) -> Outcome:
 
 
 def _try_members(branch: Branch, room: Room) -> Outcome:
-    leaf = run_leaf(room, branch.members, minimum=branch.group.min_count, bound=branch.bound)
+    minimum, most = branch.group.min_count, branch.most
+    leaf = run_leaf(room, branch.members, minimum=minimum, bound=branch.bound, most=most)
     names = room.names
     shapes = {pod.key: shape for pod, shape in branch.members}
     return Outcome(
@@ -272,11 +328,12 @@ def _choose_by_trial(branch: Branch, room: Room, numbers: Sequence[int], shown: 
 
 def _choose_by_survey(branch: Branch, room: Room, numbers: Sequence[int], shown: int) -> Outcome:
     """The same as `_choose_by_trial` at the price of one trial."""
-    assert branch.group.topology_key is not None
-    found = survey(branch, room, branch.group.topology_key)
+    key = branch.group.topology_key
+    assert key is not None
+    found = survey(branch, room, key)
     good = [number for number in numbers if found.tallies[number].succeeded]
     if good:
-        allocatable, used = use_of_domains(room, found.domains)
+        allocatable, used = use_of_domains(room, key)
         used = use_with(found, room, used)
         placed = [found.tallies[number].placed for number in good]
         weight = room.profile.weights.node_resources_fit
@@ -295,8 +352,7 @@ def _try_domain(branch: Branch, room: Room, number: int) -> _Trial:
 
 def _adopt(trial: _Trial, room: Room) -> Outcome:
     """Assume in `room` what was placed in a trial."""
-    for shape, placed in groupby(trial.outcome.placed, key=lambda placed: placed.shape):
-        room.assume_all([room.roster.row[each.node] for each in placed], shape)
+    _assume(trial.outcome.placed, room)
     trial.outcome.domain = trial.name
     return trial.outcome
 

@@ -115,7 +115,7 @@ def test_use_is_the_same_from_rooms_and_from_domains() -> None:
     room = story.state.nodes.for_cycle()
     domains = room.roster.domains("rack")
     apart = use_of_rooms(room.within("rack", number) for number in range(len(domains)))
-    together = use_of_domains(room, domains)
+    together = use_of_domains(room, "rack")
     assert [each.tolist() for each in apart] == [each.tolist() for each in together]
     assert together[1].tolist() == [[500, 0], [2**30, 0]]
 

@@ -3,6 +3,8 @@
 Sources: kube-scheduler 1.37.2 and, for the words of composites, 1.38; KEP-6012.
 """
 
+from collections import Counter
+
 import pytest
 
 from build import Manifest, Story, composite, fact, group, node, pod
@@ -370,3 +372,63 @@ def test_a_node_that_holds_a_group_to_its_domain_undoes_a_decision() -> None:
         for name in ("n1", "n3")
     ]
     assert [stands(decision, event) for event in relabelled] == [False, True]
+
+
+def siblings(division: str, *objects: Manifest) -> tuple[bool, dict[str, int]]:
+    """Whether the lean pass counted, and how many Pods of each group were bound in the first attempt."""
+    story = Story(*objects).append(ev.SchedulerConfigured(siblings=division))
+    decision = decide(story.state, story.now)
+    assert decision is not None
+    groups = [str(made.group) for made in decision.payloads if isinstance(made, ev.PodBound)]
+    assert {each.group for each in decision.attempt.groups if each.untried and not each.message} == set()
+    return decision.attempt.lean, Counter(group.rpartition("/")[2] for group in groups)
+
+
+GREEDY = [composite("t", 2), *leaf("a", 1, [1, 1, 1, 1], parent="t"), *leaf("b", 2, [1, 1, 1], parent="t")]
+
+
+@pytest.mark.parametrize(
+    ("division", "cores", "objects", "expected"),
+    [
+        pytest.param("greedy", "4", GREEDY, (False, {}), id="greedy: the first takes all"),
+        pytest.param("lean", "4", GREEDY, (True, {"a": 2, "b": 2}), id="lean: minimums, then the rest"),
+        pytest.param("lean", "6", GREEDY, (False, {"a": 4, "b": 2}), id="lean: no need"),
+        pytest.param("lean", "2", GREEDY, (False, {}), id="lean: no use"),
+        pytest.param(
+            "lean",
+            "3",
+            [composite("t", 1), *GREEDY[1:]],
+            (True, {"a": 1, "b": 2}),
+            id="lean: more groups start",
+        ),
+        pytest.param(
+            "lean",
+            "2",
+            [composite("t", 1), *GREEDY[1:]],
+            (False, {"a": 2}),
+            id="lean: no more groups start, so that greedy counts",
+        ),
+        pytest.param(
+            "lean",
+            "4",
+            [composite("t", 2, **rack()), *GREEDY[1:]],
+            (True, {"a": 2, "b": 2}),
+            id="lean: in a rack",
+        ),
+        pytest.param(
+            "lean",
+            "4",
+            [
+                composite("t", 2),
+                *leaf("a", 1, [9, 1, 1, 1, 1], parent="t", **rack()),
+                *leaf("b", 2, [1, 1], parent="t", **rack()),
+            ],
+            (True, {"a": 2, "b": 2}),
+            id="lean: racks below, and a member that never fits",
+        ),
+    ],
+)
+def test_how_siblings_divide(
+    division: str, cores: str, objects: list[Manifest], expected: tuple[bool, dict[str, int]]
+) -> None:
+    assert siblings(division, node("n", cpu=cores, labels={"rack": "r"}), *objects) == expected

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from build import Manifest, Story, composite, node, pod
-from domain.events import GroupFinding, PodBound
+from domain.events import GroupFinding, PodBound, SchedulerConfigured
 from domain.room import Room
 from domain.scheduling import cycle, tree
 from domain.scheduling.branch import Branch
@@ -137,9 +137,9 @@ def check_attempt(state: State, groups: Sequence[GroupFinding], bound: Collectio
             assert values == {each.domain}
 
 
-@given(objects=worlds())
-def test_all_or_nothing_on_every_level_and_in_one_domain(objects: list[Manifest]) -> None:
-    story = Story(*objects)
+@given(objects=worlds(), siblings=st.sampled_from(["greedy", "lean"]))
+def test_all_or_nothing_on_every_level_and_in_one_domain(objects: list[Manifest], siblings: str) -> None:
+    story = Story(*objects).append(SchedulerConfigured(siblings=siblings))
     for _ in range(3):
         decision = decide(story.state, story.now)
         if decision is None:
@@ -151,14 +151,14 @@ def test_all_or_nothing_on_every_level_and_in_one_domain(objects: list[Manifest]
             check_attempt(story.state, decision.attempt.groups, bound)
 
 
-def runs(objects: list[Manifest]) -> list[Seen]:
+def runs(objects: list[Manifest], siblings: str) -> list[Seen]:
     """Every run of the algorithm in the first cycle."""
     seen: list[Seen] = []
-    story = Story(*objects)
+    story = Story(*objects).append(SchedulerConfigured(siblings=siblings))
 
-    def watched(root: Branch, room: Room) -> Outcome:
+    def watched(root: Branch, room: Room, *, lean: bool) -> Outcome:
         before = room.used.tolist()
-        outcome = tree.run_tree(root, room)
+        outcome = tree.run_tree(root, room, lean=lean)
         seen.append(Seen(before, room, outcome))
         return outcome
 
@@ -168,9 +168,9 @@ def runs(objects: list[Manifest]) -> list[Seen]:
     return seen
 
 
-@given(objects=worlds())
-def test_a_room_is_as_before_but_for_those_that_were_placed(objects: list[Manifest]) -> None:
-    for each in runs(objects):
+@given(objects=worlds(), siblings=st.sampled_from(["greedy", "lean"]))
+def test_a_room_is_as_before_but_for_those_that_were_placed(objects: list[Manifest], siblings: str) -> None:
+    for each in runs(objects, siblings):
         kept = each.outcome.placed if each.outcome.succeeded else []
         for placed in kept:
             each.room.forget(each.room.roster.row[placed.node], placed.shape)
@@ -184,10 +184,10 @@ def test_a_room_is_as_before_but_for_those_that_were_placed(objects: list[Manife
         }
 
 
-@given(objects=worlds())
-def test_a_survey_finds_what_trying_every_domain_finds(objects: list[Manifest]) -> None:
+@given(objects=worlds(), siblings=st.sampled_from(["greedy", "lean"]))
+def test_a_survey_finds_what_trying_every_domain_finds(objects: list[Manifest], siblings: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        story = Story(*objects)
+        story = Story(*objects).append(SchedulerConfigured(siblings=siblings))
         surveyed = decide(story.state, story.now)
         patch.setattr(tree, "can_survey", lambda _: False)
         tried = decide(story.state, story.now)
