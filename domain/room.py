@@ -85,7 +85,8 @@ class Room:
     `allocatable` is (R, N) in the order of `roster.resources`; `used` is (R + 2, N): the same, then
     cpu and memory with the defaults of scoring. A row is an index into `roster.names`. `crowd` are the
     Pods that were there when the cycle began; `watching` is told who has come or gone since. `profile` is
-    what says which of the filters and scores count for the Pods that are tried here.
+    what says which of the filters and scores count for the Pods that are tried here. `outer` is the room
+    that this one is a part of, if any, with the rows of its nodes there.
     """
 
     def __init__(
@@ -95,9 +96,11 @@ class Room:
         ports: HostPorts,
         crowd: Crowd,
         profile: Profile = DEFAULT_PROFILE,
+        outer: "tuple[Room, Rows] | None" = None,
     ) -> None:
         self.roster = roster
         self.profile = profile
+        self.outer = outer
         self.allocatable = roster.allocatable
         self.used = used
         self.ports = ports
@@ -122,18 +125,19 @@ class Room:
         return self.roster.names
 
     def within(self, key: str, domain: int) -> "Room":
-        """What is free on the nodes of one domain of the label `key`: a room in which there are no others.
+        """What is free on the nodes of one domain of the label `key`: a room that has no others.
 
-        `domain` is a number in `roster.domains(key)`. What is assumed there is not assumed here.
+        `domain` is a number in `roster.domains(key)`. What is assumed there is not assumed here. Rules
+        about other Pods look beyond it, at the nodes of this room, too.
         """
         rows = self.roster.domains(key).rows_of(domain)
-        inner = Room(self.roster.part(key, domain), self.used[:, rows], self.ports, self.crowd, self.profile)
+        part = self.roster.part(key, domain)
+        inner = Room(part, self.used[:, rows], self.ports, self.crowd, self.profile, (self, rows))
         self._lent = inner._lent = True
         if self._reserved is not None:
             inner._reserved = self._reserved[:, rows]
         at = {outer: inside for inside, outer in enumerate(rows.tolist())}
         inner.expected = {at[row]: list(peers) for row, peers in self.expected.items() if row in at}
-        inner._assumed = {(peer, at[row]): times for (peer, row), times in self._assumed.items() if row in at}
         return inner
 
     def filled(self, counts: NDArray[np.int64], shape: PodShape) -> "Room":
