@@ -214,7 +214,8 @@ async def _create(port: int, todo: Iterator[list[Manifest]]) -> None:
             body = json.dumps(manifest).encode()
             writer.write(
                 f"POST /{group}/{version}/namespaces/default/{plural} HTTP/1.1\r\nHost: localhost\r\n"
-                f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+                f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+                + body
             )
             head = await reader.readuntil(b"\r\n\r\n")
             assert b" 201 " in head, head

@@ -1,8 +1,8 @@
 """What is free on the nodes: the private copy of the node table that one cycle plays with."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol, TypeVar, cast
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +70,12 @@ class Watcher(Protocol):
         """`times` more Pods like `peer` are on the node in `row`."""
 
 
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
 W = TypeVar("W", bound=Watcher)
+
+_KEPT_NODES = 5_000_000
+"""Shapes times nodes of which something is kept; it takes a few dozen bytes each."""
 
 
 class Room:
@@ -91,6 +96,9 @@ class Room:
         self.crowd = crowd
         self._assumed: dict[tuple[Peer, int], int] = {}
         self._watchers: dict[PodShape, Watcher] = {}
+        self._kept: dict[tuple[PodShape, Hashable], Any] = {}
+        self.touched: list[int] = []
+        """The rows of the nodes on which something was changed, in order."""
         if np.object_ in (self.allocatable.dtype, self.used.dtype):
             self._widen()
 
@@ -168,6 +176,7 @@ class Room:
         if self._reserved is None:
             self._reserved = np.zeros_like(self.used)
         self._reserved[:, row] += taken
+        self.touched.append(row)
         if shape.host_ports:
             self.ports.take(self.roster.names[row], shape.host_ports)
 
@@ -181,6 +190,7 @@ class Room:
         """Take so many Pods of `shape` off the node in each row."""
         taken = self.ask(shape).taken
         self.used[:, list(counts)] -= taken[:, np.newaxis] * np.array(list(counts.values()))
+        self.touched.extend(counts)
         if shape.host_ports:
             for row, count in counts.items():
                 for _ in range(count):
@@ -195,9 +205,19 @@ class Room:
                 found.note(peer, row, times)
         return cast("W", found)
 
+    def kept(self, make: Callable[["Room", PodShape, K], T], shape: PodShape, given: K) -> T:
+        """`make(self, shape, given)`, made once for as long as it is among the newest of some size."""
+        found: T | None = self._kept.get((shape, given))
+        if found is None:
+            if len(self._kept) >= max(1, _KEPT_NODES // len(self)):
+                del self._kept[next(iter(self._kept))]
+            found = self._kept[shape, given] = make(self, shape, given)
+        return found
+
     def _add(self, rows: Sequence[int], shape: PodShape, times: int, told: Watcher | None = None) -> None:
         taken = self.ask(shape).taken
         counts: Mapping[int, int] = {rows[0]: 1} if len(rows) == 1 else Counter(rows)
+        self.touched.extend(counts)
         for row, count in counts.items():
             self.used[:, row] += taken * (count * times)
             if shape.peer is not None:
