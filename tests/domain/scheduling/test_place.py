@@ -152,24 +152,24 @@ def test_placing_is_the_plain_loop_until_all_is_full(seed: int, wanted: Manifest
     assert 50 < len(placed) < 5000
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [2, 4, 5])
 def test_taking_turns_is_the_plain_loop_until_all_is_full(seed: int) -> None:
+    """When the last node of a liked zone fills up, all others are worth something else."""
     wanted = [
         pod("a", cpu=1000, memory="2Gi", affinity=liking(a=7, b=3)),
-        pod("a", cpu=4000, memory="3Gi", affinity=liking(b=9, c=1)),
-        pod("a", cpu=8000, memory="3Gi", tolerations=[{"operator": "Exists"}]),
+        pod("a", cpu=2000, memory="3Gi", affinity=liking(b=9, c=1)),
+        pod("a", cpu=500),
     ]
-    clusters = [big_cluster(seed, each) for each in wanted]
-    table = clusters[0].table()
+    nodes = big_cluster(seed, wanted[0]).nodes[:16]
+    table = Cluster(nodes, []).table()
     room, plain = table.for_cycle(), table.for_cycle()
-    placed = -1
-    while placed:
-        placed = 0
-        for shape in (cluster.shape for cluster in clusters):
+    full = 0
+    while full < len(wanted):
+        full = 0
+        for shape in [Cluster(nodes, [], each).shape for each in wanted]:
             rows = place(room, shape, 1)
             assert rows == place_plainly(plain, shape, 1)
-            placed += len(rows)
-    assert not np.array_equal(room.used, table.for_cycle().used)
+            full += not rows
 
 
 def big_cluster(seed: int, wanted: Manifest) -> Cluster:
