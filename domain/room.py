@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol, TypeVar, cast
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,10 +73,14 @@ class Watcher(Protocol):
         """`times` more Pods like `peer` are on the node in `row`."""
 
 
+T = TypeVar("T")
 W = TypeVar("W", bound=Watcher)
 
 _LARGEST_TOGETHER = 2**40
 """More of something than this, many times over on a node that has no such room, may not fit int64."""
+
+_KEPT_NODES = 5_000_000
+"""Shapes times nodes of which something is kept; it takes a few dozen bytes each."""
 
 
 class Room:
@@ -113,6 +117,9 @@ class Room:
         """What rules see of the Pods for whom room is kept, by row: they count on that node only."""
         self._assumed: dict[tuple[Peer, int], int] = {}
         self._watchers: dict[PodShape, Watcher] = {}
+        self._kept: dict[tuple[Callable[..., Any], PodShape], Any] = {}
+        self.touched: list[int] = []
+        """The rows of the nodes on which something was changed, in order."""
         if np.object_ in (self.allocatable.dtype, self.used.dtype):
             self._widen()
 
@@ -232,6 +239,7 @@ class Room:
         if self._reserved is None:
             self._reserved = np.zeros_like(self.used)
         self._reserved[:, row] += taken
+        self.touched.append(row)
         if shape.host_ports:
             self._own_ports().take(self.roster.names[row], shape.host_ports)
         if shape.peer is not None:
@@ -248,6 +256,7 @@ class Room:
         the peer that they have there, if any rule is in play."""
         taken = self._taken(shape)
         self.used[:, list(counts)] -= taken[:, np.newaxis] * np.array(list(counts.values()))
+        self.touched.extend(counts)
         if shape.host_ports:
             ports = self._own_ports()
             for row, count in counts.items():
@@ -271,9 +280,19 @@ class Room:
             self.ports, self._lent = self.ports.copy(), False
         return self.ports
 
+    def kept(self, make: Callable[["Room", PodShape], T], shape: PodShape) -> T:
+        """`make(self, shape)`, made once for as long as it is among the newest of some size."""
+        found: T | None = self._kept.get((make, shape))
+        if found is None:
+            if len(self._kept) >= max(1, _KEPT_NODES // len(self)):
+                del self._kept[next(iter(self._kept))]
+            found = self._kept[make, shape] = make(self, shape)
+        return found
+
     def _add(self, rows: Sequence[int], shape: PodShape, times: int, told: Watcher | None = None) -> None:
         taken = self._taken(shape)
         counts: Mapping[int, int] = {rows[0]: 1} if len(rows) == 1 else Counter(rows)
+        self.touched.extend(counts)
         for row, count in counts.items():
             self.used[:, row] += taken * (count * times)
             if shape.peer is not None:
