@@ -31,10 +31,11 @@ class Selection:
 
 
 class Continue(msgspec.Struct, frozen=True):
-    """Where a list goes on: after `key`, of the objects as they were at `position`."""
+    """Where a list goes on: after `key`, of the objects as they were at `position` and at `now`."""
 
     position: int
     key: str
+    now: int | None = None
 
 
 @dataclass(frozen=True)
@@ -65,11 +66,14 @@ def list_objects(
     selection: Selection,
     *,
     state: State | None = None,
+    now: int | None = None,
     limit: int | None = None,
     resume: Continue | None = None,
 ) -> Page:
-    """A page of what is selected, now or in `state`, from `resume` on."""
-    records, position = _candidates(cluster, selection, state, "" if resume is None else resume.key)
+    """A page of what is selected, at present or in `state` at `now`, from `resume` on."""
+    if now is None and state is None:
+        now = cluster.present()
+    records, position = _candidates(cluster, selection, state, now, "" if resume is None else resume.key)
     shown = _selected(cluster, selection, records)
     if limit is None:
         return Page(list(shown), position)
@@ -79,27 +83,29 @@ def list_objects(
     last = items[-1]["metadata"]
     key = selection.kind.key_of(last.get("namespace"), last["name"])
     filtered = selection.labels or selection.fields
-    return Page(items, position, Continue(position, key), None if filtered else len(records) - limit)
+    return Page(items, position, Continue(position, key, now), None if filtered else len(records) - limit)
 
 
 def _candidates(
-    cluster: Cluster, selection: Selection, state: State | None, after: str
+    cluster: Cluster, selection: Selection, state: State | None, now: int | None, after: str
 ) -> tuple[list[Record], int]:
     """Copies of the records that may be selected, and the position they are as of.
 
     Copies, since reading their manifests takes a while, and the worker is not to wait for it.
     """
     if state is not None:
-        return _records(cluster, state, selection, after), state.position
+        return _records(cluster, state, now, selection, after), state.position
     with cluster.lock:
         cluster.refresh()
-        return _records(cluster, None, selection, after), cluster.state.position
+        return _records(cluster, None, now, selection, after), cluster.state.position
 
 
-def _records(cluster: Cluster, state: State | None, selection: Selection, after: str) -> list[Record]:
+def _records(
+    cluster: Cluster, state: State | None, now: int | None, selection: Selection, after: str
+) -> list[Record]:
     prefix = "" if selection.namespace is None else f"{selection.namespace}/"
     found = [
-        copy.copy(cluster.seen(record, state))
+        copy.copy(cluster.seen(record, state, now))
         for key, record in records_of(state or cluster.state, selection.kind.name).items()
         if key > after and key.startswith(prefix) and _may_match(selection.fields, record)
     ]

@@ -42,9 +42,9 @@ def get_object(
 ) -> dict[str, Any]:
     """The object. Raises NotFound, Expired for a position in the future, BadRequest."""
     kind, key = resource.kind, resource.kind.key_of(namespace, name)
-    state = _state(cluster, query.at, query.resource_version)
+    state, now = _state(cluster, query.at, query.resource_version)
     if state is not None:
-        shown = cluster.shown(kind, key, state)
+        shown = cluster.shown(kind, key, state, now)
     else:
         with cluster.lock:
             cluster.refresh()
@@ -69,12 +69,13 @@ def list_body(
         fields=parse_fields(query.field_selector, resource.kind.name),
     )
     resume = decode_continue(query.resume) if query.resume else None
+    state: State | None
     if resume is not None:
-        state: State | None = cluster.state_at(resume.position)
+        state, now = cluster.state_at(resume.position), resume.now
     else:
         exact = query.resource_version_match == "Exact"
-        state = _state(cluster, query.at, query.resource_version, exact=exact)
-    page = list_objects(cluster, selection, state=state, limit=query.limit or None, resume=resume)
+        state, now = _state(cluster, query.at, query.resource_version, exact=exact)
+    page = list_objects(cluster, selection, state=state, now=now, limit=query.limit or None, resume=resume)
     return {
         "kind": f"{resource.kind.name}List",
         "apiVersion": resource.api_version,
@@ -83,22 +84,25 @@ def list_body(
     }
 
 
-def _state(cluster: Cluster, at: str | None, version: str | None, *, exact: bool = False) -> State | None:
-    """The State that is asked for, None for the present one."""
+def _state(
+    cluster: Cluster, at: str | None, version: str | None, *, exact: bool = False
+) -> tuple[State | None, int | None]:
+    """The State that is asked for, None for the present one, and when it is looked at, None for its time."""
     if at is not None:
-        return cluster.state_at(moment(cluster, at).position)
+        asked = moment(cluster, at)
+        return cluster.state_at(asked.position), asked.now
     if version in (None, "", "0"):
-        return None
+        return None, None
     assert version is not None
     if not (version.isascii() and version.isdecimal()):
         raise bad_value("resourceVersion", version, "must be a position of the log")
     position = int(version)
     if exact:
-        return cluster.state_at(position)
+        return cluster.state_at(position), None
     head = cluster.log.head().position
     if position > head:
         raise Expired(f"resourceVersion {position} is in the future: the log ends at {head}")
-    return None
+    return None, None
 
 
 def _list_metadata(page: Page) -> dict[str, Any]:
