@@ -26,9 +26,10 @@ from domain.objects import (
     Standing,
 )
 from domain.peers import Peer
-from domain.queue import Entity, Lane, Queue
+from domain.queue import Asks, Entity, Lane, Queue
+from domain.shapes import PodShape
 
-FORMAT = 3
+FORMAT = 4
 """Version of the encoded form; a snapshot of another one is not used."""
 
 
@@ -172,6 +173,16 @@ class State:
             for key in self.members_of(entity.key).pending:
                 yield self.pods[key]
 
+    def asks_of(self, entity: Entity) -> Asks:
+        """What `entity` asks for, without its Pods that are being deleted."""
+        shapes: dict[PodShape, None] = {}
+        pods = 0
+        for pod in self.pending_of(entity):
+            if pod.deletion is None:
+                shapes[self.specs.all[pod.spec].shape] = None
+                pods += 1
+        return Asks(tuple(shapes), pods)
+
     def entity_of(self, pod: Pod) -> Entity | None:
         """The entity in which `pod` waits; None if it does not wait."""
         name = f"Pod/{pod.key}" if pod.group is None else f"PodGroup/{pod.group}"
@@ -265,5 +276,5 @@ def decode_state(body: bytes) -> State:
     state.queue.stirred = image.stirred
     state.queue.by_clock = image.config.retry == "byClock"
     for entity in image.entities:
-        state.queue.put(entity)
+        state.queue.put(entity, state.asks_of(entity) if entity.rejected else None)
     return state

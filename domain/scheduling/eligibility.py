@@ -5,11 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from domain.node_facts import NodeFacts
+from domain.resources import PODS
 from domain.roster import Mask, Roster, compact
 from domain.scheduling.filters.node_affinity import CONFLICT, named_nodes, node_affinity, not_named
 from domain.scheduling.filters.node_name import node_name
-from domain.scheduling.filters.node_unschedulable import node_unschedulable
-from domain.scheduling.filters.taint_toleration import taint_toleration
+from domain.scheduling.filters.node_unschedulable import minds_cordons, node_unschedulable
+from domain.scheduling.filters.taint_toleration import repelled, taint_toleration
 from domain.scheduling.scores.image_locality import image_locality
 from domain.scheduling.scores.node_affinity import met_preferences
 from domain.scheduling.scores.taint_toleration import untolerated_preferences
@@ -41,6 +43,25 @@ class Eligibility:
 def eligibility(roster: Roster, shape: PodShape) -> Eligibility:
     """What the facts in `roster` say about `shape`; remembered as long as the nodes stay as they are."""
     return roster.remembered(_assess, shape)
+
+
+def could_have(node: NodeFacts, shape: PodShape) -> bool:
+    """Whether a Pod of `shape` could be on `node` if nothing else were there.
+
+    For one node, without making a Roster of it where that can be helped.
+    """
+    if (node.unschedulable and minds_cordons(shape)) or repelled(node.taints, shape):
+        return False
+    allocatable = node.allocatable
+    if int(allocatable.get(PODS, 0)) < 1:
+        return False
+    if any(int(allocatable.get(resource, 0)) < int(amount) for resource, amount in shape.requests):
+        return False
+    if any(node.labels.get(key) != value for key, value in shape.node_selector):
+        return False
+    if shape.required is None and shape.node_name is None:
+        return True
+    return bool(_assess(Roster((node,)), shape).allowed[0])
 
 
 def _assess(roster: Roster, shape: PodShape) -> Eligibility:

@@ -79,7 +79,7 @@ def dues(story: Story, name: str, rounds: int) -> list[int]:
         story.decide()
         entity = story.state.queue.entities[name]
         found.append((entity.due_us - story.now) // SECOND)
-        story.append(fact(node("small", cpu="1", labels={"turn": str(number)}), "Updated"))
+        story.append(fact(node("small", cpu="1", pods=111 + number), "Updated"))
         story.wait(entity.due_us // SECOND - story.now // SECOND)
     return found
 
