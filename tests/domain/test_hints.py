@@ -33,7 +33,7 @@ ON_N = {
         "nodeAffinity": {
             REQUIRED: {
                 "nodeSelectorTerms": [
-                    {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}]}
+                    {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n", "n0"]}]}
                 ]
             }
         }
@@ -392,11 +392,18 @@ class Town:
     def __init__(self, draw: Random) -> None:
         self._draw = draw
         self._made = 0
+        self._sizes = draw.choice([[0], [500, 1000], [1000, 1500, 2000]])
+        self._gpus = draw.choice([[None], [None, 1]])
+        self._ports: list[Any] = draw.choice([[[]], [PORT, PORT, OTHER_PORT]])
+        self._picky = draw.choice([0.0, 0.5])
+        self._ruled = draw.choice([0.0, 0.0, 0.6])
+        self._alike = draw.choice([0.1, 0.9])
+        self._ranks = draw.choice([[0], [0, 0, 5]])
         self.story = Story()
 
     def change(self) -> None:
         """Let something happen."""
-        does = [self._node, self._node, self._pod, self._pod, self._gang, self._end, self._end, self._resize,
+        does = [self._node, self._pod, self._pod, self._gang, self._gang, self._end, self._end, self._resize,
                 self._leave, self._drop_node]  # fmt: skip
         self._draw.choice(does)()
 
@@ -406,15 +413,16 @@ class Town:
 
     def _node(self) -> None:
         draw = self._draw
-        name = f"n{draw.randrange(4)}"
+        name = f"n{draw.randrange(3)}"
+        odd = draw.random() < self._picky
         made = node(
             name,
-            cpu=draw.choice(["1", "2", "4"]),
+            cpu=draw.choice(["1", "2", "3"]),
             gpu=draw.choice([None, 1, 2]),
-            pods=draw.choice([2, 4, 110]),
-            labels=draw.choice([{}, {"disk": "ssd"}]),
-            taints=draw.choice([[], [], TAINT, SOFT_TAINT]),
-            unschedulable=draw.random() < 0.15,
+            pods=draw.choice([2, 3, 110]),
+            labels={"disk": "ssd"} if odd else {},
+            taints=draw.choice([TAINT, SOFT_TAINT, []]) if odd else [],
+            unschedulable=odd and draw.random() < 0.3,
         )
         self.story.append(fact(made, "Updated" if name in self.story.state.node_records else "Added"))
 
@@ -427,14 +435,16 @@ class Town:
     def _new(self, priority: int, **given: Any) -> Manifest:
         draw = self._draw
         self._made += 1
-        more: Manifest = draw.choice([{}, {}, ON_SSD, {"tolerations": [{"operator": "Exists"}]}, ON_N])
-        if draw.random() < 0.1:
+        more: Manifest = {}
+        if draw.random() < self._picky:
+            more = draw.choice([ON_SSD, {"tolerations": [{"operator": "Exists"}]}, ON_N])
+        if draw.random() < self._ruled:
             more = {**more, "affinity": {**more.get("affinity", {}), **draw.choice(RULES)}}
         made = pod(
             f"p{self._made}",
-            cpu=draw.choice([0, 500, 1000, 2000]),
-            gpu=draw.choice([None, None, 1]),
-            ports=draw.choice([[], [], [], PORT, OTHER_PORT]),
+            cpu=draw.choice(self._sizes),
+            gpu=draw.choice(self._gpus),
+            ports=draw.choice(self._ports),
             priority=priority,
             **more,
             **given,
@@ -443,16 +453,16 @@ class Town:
         return made
 
     def _pod(self) -> None:
-        placed = {"node": self._draw.choice(["n0", "n1", "n2", "gone"])} if self._draw.random() < 0.4 else {}
-        self.story.add(self._new(self._draw.choice([0, 0, 5]), **placed))
+        placed = {"node": self._draw.choice(["n0", "n1", "gone"])} if self._draw.random() < 0.4 else {}
+        self.story.add(self._new(self._draw.choice(self._ranks), **placed))
 
     def _gang(self) -> None:
         draw = self._draw
         self._made += 1
-        name, priority, size = f"g{self._made}", draw.choice([0, 0, 5]), draw.randint(1, 3)
+        name, priority, size = f"g{self._made}", draw.choice(self._ranks), draw.randint(1, 3)
         members = [self._new(priority, group=name)]
         for number in range(1, size):
-            if draw.random() < 0.6:  # alike
+            if draw.random() < self._alike:
                 twin = msgspec.json.decode(msgspec.json.encode(members[0]))
                 twin["metadata"]["name"] += f"-{number}"
                 members.append(twin)
