@@ -33,7 +33,7 @@ def pod_left(state: State, node: str, spec: PodSpec, position: int) -> None:
         queue.stir(Stir.ROOM, position)
         return
     queue.note(Stir.ROOM, position)
-    if not queue.wishes():
+    if not queue.anyone_sleeps:
         return
     promise_changed(state, node, position)
     if node not in state.nodes:

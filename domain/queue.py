@@ -163,8 +163,8 @@ class Queue:
         self._waiting: list[tuple[int, SortKey, int, str]] = []
         self._poppable: list[tuple[int, SortKey, int, str]] = []
         self._asks: dict[str, Asks] = {}
-        self._asleep: dict[Wish, dict[int, dict[str, int]]] = {}
-        """Tickets of those that sleep, by wish, number of Pods and name."""
+        self._asleep: list[dict[Wish, dict[int, dict[str, int]]]] = [{} for _ in Stir]
+        """Tickets of those that sleep, by kind, wish, number of Pods and name."""
         self._beds: dict[str, tuple[Wish, int]] = {}
         """Where in `_asleep` each of them is."""
         self.by_clock = False
@@ -211,7 +211,7 @@ class Queue:
         elif entity.wakes_on is not Stir.OWN:
             shapes, pods = self._asks.get(name, _NOTHING)
             wish = Wish(entity.wakes_on, shapes)
-            self._asleep.setdefault(wish, {}).setdefault(pods, {})[name] = ticket
+            self._asleep[wish.stir].setdefault(wish, {}).setdefault(pods, {})[name] = ticket
             self._beds[name] = wish, pods
 
     def drop(self, name: str) -> None:
@@ -235,13 +235,18 @@ class Queue:
         for wish in self.wishes(kind):
             self.wake(wish, position)
 
+    @property
+    def anyone_sleeps(self) -> bool:
+        """Whether somebody waits for more than a change of its own."""
+        return bool(self._beds)
+
     def wishes(self, kind: Stir = Stir.ROOM) -> list[Wish]:
         """What there is that somebody sleeps on, from `kind` on."""
-        return [wish for wish in self._asleep if wish.stir >= kind]
+        return [wish for wishes in self._asleep[kind:] for wish in wishes]
 
     def wake(self, wish: Wish, position: int, *, beyond: int = -1) -> None:
         """Wake those with `wish` that have more than `beyond` Pods, for what happened at `position`."""
-        sizes = self._asleep[wish]
+        sizes = self._asleep[wish.stir][wish]
         for pods in [pods for pods in sizes if pods > beyond]:
             for name, ticket in sizes.pop(pods).items():
                 entity = self.entities[name]
@@ -249,7 +254,7 @@ class Queue:
                 del self._beds[name]
                 self._await_due(entity, ticket)
         if not sizes:
-            del self._asleep[wish]
+            del self._asleep[wish.stir][wish]
 
     def rouse(self, name: str, position: int) -> None:
         """Wake one entity, if it sleeps on anything but its own Pods."""
@@ -264,12 +269,12 @@ class Queue:
         if bed is None:
             return False
         wish, pods = bed
-        by_size = self._asleep[wish]
+        by_size = self._asleep[wish.stir][wish]
         del by_size[pods][name]
         if not by_size[pods]:
             del by_size[pods]
             if not by_size:
-                del self._asleep[wish]
+                del self._asleep[wish.stir][wish]
         return True
 
     def _await_due(self, entity: Entity, ticket: int) -> None:

@@ -50,15 +50,19 @@ def could_have(node: NodeFacts, shape: PodShape) -> bool:
 
     For one node, without making a Roster of it where that can be helped.
     """
-    if (node.unschedulable and minds_cordons(shape)) or repelled(node.taints, shape):
-        return False
     allocatable = node.allocatable
+    for resource, amount in shape.requests:
+        if int(allocatable.get(resource, 0)) < int(amount):
+            return False
     if int(allocatable.get(PODS, 0)) < 1:
         return False
-    if any(int(allocatable.get(resource, 0)) < int(amount) for resource, amount in shape.requests):
+    if node.taints and repelled(node.taints, shape):
         return False
-    if any(node.labels.get(key) != value for key, value in shape.node_selector):
+    if node.unschedulable and minds_cordons(shape):
         return False
+    for key, value in shape.node_selector:
+        if node.labels.get(key) != value:
+            return False
     if shape.required is None and shape.node_name is None:
         return True
     return bool(_assess(Roster((node,)), shape).allowed[0])

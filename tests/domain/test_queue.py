@@ -90,6 +90,16 @@ def test_a_gang_backs_off_longer_each_time() -> None:
     assert dues(story, GANG, 7) == [2, 3, 5, 9, 17, 21, 21]
 
 
+def test_members_that_are_being_deleted_do_not_lengthen_the_backoff() -> None:
+    """They are left out of the cycle, and of the queue after it (kube-scheduler 1.37)."""
+    members = [pod(f"g-{number}", cpu="1", group="g") for number in range(9)]
+    story = Story(node("small", cpu="1"), group("g", 4), *members)
+    for number in range(4, 9):
+        dying = ev.Deletion(at=story.now, grace=30)
+        story.append(ev.PodUpdated(key=f"default/g-{number}", group="default/g", deletion=dying))
+    assert dues(story, GANG, 7) == [2, 3, 5, 9, 17, 21, 21]
+
+
 def test_a_success_ends_the_backoff_and_the_counting() -> None:
     story = Story(
         node("small", cpu="1"), group("g", 2), *[pod(f"g-{n}", cpu="1", group="g") for n in range(3)]
