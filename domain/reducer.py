@@ -388,11 +388,12 @@ def _attempted(state: State, attempt: ev.GroupAttempted, position: int, _: int) 
             entity.errors = 0
             waits = attempt.outcome == "waitingOnPreemption"
             entity.verdict = Verdict.WAITING if waits else Verdict.REJECTED
-            entity.wakes_on = _what_helps(state, pending)
+            entity.wakes_on = _what_helps(state, entity, pending)
         case "error":
             entity.errors += 1
             entity.verdict = Verdict.ERROR
-            entity.wakes_on = Stir.OWN
+            constrained = any(group.topology_key for group in _groups(state, entity))
+            entity.wakes_on = Stir.ROOM if constrained else Stir.OWN  # a node may get another label
         case outcome:
             raise CorruptLog(f"unknown outcome {outcome!r}")
     if attempt.same_as is None:
@@ -409,19 +410,27 @@ def _attempted(state: State, attempt: ev.GroupAttempted, position: int, _: int) 
     state.queue.put(entity)
 
 
-def _what_helps(state: State, pods: Iterable[Pod]) -> Stir:
-    """What could make room for `pods`, which were refused.
+def _groups(state: State, entity: Entity) -> tuple[Group, ...]:
+    """The groups of the tree that waits as `entity`, the root first; none for a single Pod."""
+    return () if entity.is_pod else tuple(state.tree_of(entity).groups())
+
+
+def _what_helps(state: State, entity: Entity, pods: Iterable[Pod]) -> Stir:
+    """What could make room for `pods`, which were refused as `entity`.
 
     Pods of one shape fit as often as they fit, wherever they go, unless rules about other Pods tell
     them apart; a Pod with such rules can be helped by any Pod and any node. A single Pod can clear a
     node of somebody whose unit also keeps it away from elsewhere, once a Pod of the unit comes there.
+    Which domain a group of a tree leaves to its siblings depends on what is in use in each.
     """
     waiting = list(pods)
     specs = [state.spec(pod) for pod in waiting]
     if any(spec.shape.peer is not None for spec in specs):
         return Stir.RULE
     told_apart = state.has_terms
-    if told_apart and any(pod.group is None for pod in waiting):
+    if told_apart and entity.is_pod:
+        return Stir.MOVE
+    if any(group.topology_key is not None for group in _groups(state, entity)[1:]):
         return Stir.MOVE
     return (
         Stir.ROOM
