@@ -14,6 +14,7 @@ MODULES = {
     "placement": ("P10", "P11"),
     "company": ("P13",),
     "cycle": ("P16",),
+    "preemption": ("P22",),
     "topology": ("P15", "P23"),
     "kube": ("P20", "P21", "P24"),
 }

@@ -18,6 +18,7 @@ from domain.state import State
 from store.engine import Store
 from worker.clocks import VirtualClock
 from worker.cluster import Cluster
+from worker.kube_events import as_core, recent_events
 from worker.loop import Worker
 from worker.recordings import Fact, Observation, facts_in, take
 from worker.shown import as_shown
@@ -152,6 +153,10 @@ class Ganger:
             rest.groups[key] = _loosened(said, plain=is_plain(group))
             rest.finalizers[key] = group["metadata"].get("finalizers", [])
         return rest
+
+    def events(self) -> list[Manifest]:
+        """The Kubernetes Events of all that happened, in `v1`."""
+        return [as_core(event) for event in recent_events(self.cluster, now=self.clock.now())]
 
     def _follow(self, state: State, events: Sequence[Event]) -> None:
         for event in events:

@@ -22,30 +22,6 @@ from worker.cluster import Cluster
 from worker.loop import Worker
 from worker.scenarios import Scenario, find_scenarios, run_scenario
 
-RULES = "preemption while some Pod has a rule about other Pods"
-
-NOT_YET_FEATURES = frozenset({"cpg", "tas"})
-"""Clusters with one of these have groups that are held for now: they have to fail."""
-
-NOT_YET = {"random-00027": RULES, "random-00296": RULES}
-"""Single clusters that have to fail for now, with what they need."""
-
-OTHER_TEXTS = {
-    "random-00051": RULES,
-    "random-00060": RULES,
-    "random-00085": RULES,
-    "random-00086": RULES,
-    "random-00107": RULES,
-    "random-00112": RULES,
-    "random-00287": RULES,
-    "random-00317": RULES,
-    "random-00359": RULES,
-    "random-00376": RULES,
-    "random-00382": RULES,
-    "random-00411": RULES,
-}
-"""Clusters that end as recorded, but have to say something else for now, with what they need."""
-
 TIES: dict[str, str] = {}
 """Clusters with another outcome than the recorded one that is as right, with the reason."""
 
@@ -79,25 +55,18 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 def test_ganger_decides_as_kube_scheduler_did(store: Store, scenario: Scenario) -> None:
     name = _name(scenario)
     faults = run_scenario(store, scenario, name).faults
-    if name in NOT_YET or NOT_YET_FEATURES & set(scenario.features):
-        assert faults, f"{name} passes: it is no longer among those that have to fail"
-        return
     if name in TIES:
         assert faults, f"{name} agrees with the recording: it is no tie"
         return
     assert faults == []
-    different = _differences(_tried_again(store, name), RECORDED[name])
-    if name in OTHER_TEXTS:
-        assert different, f"{name} has the recorded texts: it is no longer among those that have others"
-    else:
-        assert different == []
+    assert _differences(_tried_again(store, name), RECORDED[name]) == []
 
 
 def test_the_clusters_are_all_there_and_few_are_ties() -> None:
     names = {_name(scenario) for scenario in CLUSTERS}
     assert names == RECORDED.keys()
     assert len(names) > 200
-    assert {*NOT_YET, *OTHER_TEXTS, *TIES} <= names
+    assert TIES.keys() <= names
     assert len(TIES) * 20 < len(names)
 
 

@@ -216,7 +216,7 @@ SITUATIONS: dict[str, Situation] = {
     "gang-gated-member": at_rest(
         node("n1"), group("g", 1), *members("g", 1), pod("g-1", group="g", gates=["example.com/wait"])
     ),
-    "gang-group-missing": at_rest(node("n1"), *members("g", 2)),
+    "gang-group-missing": soon(node("n1"), *members("g", 2)),
     "gang-insufficient": at_rest(node("n1", cpu="2"), node("n2", cpu="1"), group("g", 4), *members("g", 4)),
     "gang-late-member-no-room": Situation(
         [[node("n1", cpu="2"), group("g", 2), *members("g", 2)], [pod("g-2", cpu="1", group="g")]]
@@ -447,23 +447,6 @@ OURS: dict[str, list[str]] = {
 }
 """What ganger says on purpose where Kubernetes says something else."""
 
-NOT_YET: dict[str, str] = {
-    "cpg-all-over-single": "composite groups",
-    "cpg-basic-one-child-fits": "composite groups",
-    "cpg-child-does-not-fit": "composite groups",
-    "cpg-child-priority-mismatch": "composite groups",
-    "cpg-depth-5": "composite groups",
-    "cpg-depth-6": "composite groups",
-    "cpg-preemption-waiting": "composite groups",
-    "cpg-priority-mismatch": "composite groups",
-    "cpg-tas-no-domain": "composite groups, topology",
-    "tas-members-in-two-racks": "topology",
-    "tas-no-domain-fits": "topology",
-    "tas-no-node-has-label": "topology",
-    "tas-running-member-elsewhere": "topology",
-}
-"""Situations that need what ganger does not do yet, with that; they have to fail."""
-
 DIFFERENT_GATES = {"gang-preemption-policy-mismatch"}
 """With GenericWorkload alone groups have no preemption policy, so that nothing can disagree with it."""
 
@@ -474,10 +457,7 @@ def test_ganger_says_what_kubernetes_said(sqlite_store: Store, name: str) -> Non
     expected = sorted(OURS[name]) if name in OURS else expectation(name, ALL_GATES)
     subjects = {line.partition(" ")[0] for line in expected}
     found = [line for line in told if line.partition(" ")[0] in subjects]
-    if name in NOT_YET:
-        assert found != expected, f"{name} agrees: take it out of NOT_YET"
-    else:
-        assert found == expected
+    assert found == expected
 
 
 @pytest.mark.parametrize("name", sorted(ALONE.keys() - DIFFERENT_GATES - OURS.keys()))
@@ -488,7 +468,7 @@ def test_the_gates_change_nothing_but_the_wrapping(name: str) -> None:
 def test_every_recorded_situation_is_there() -> None:
     assert SITUATIONS.keys() == ALL_GATES.keys()
     assert ALONE.keys() <= ALL_GATES.keys()
-    assert OURS.keys() | NOT_YET.keys() <= SITUATIONS.keys()
+    assert OURS.keys() <= SITUATIONS.keys()
 
 
 def expectation(name: str, recorded: dict[str, list[str]]) -> list[str]:

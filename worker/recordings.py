@@ -3,7 +3,7 @@
 A recording is JSON lines of `{"kind", "type", "object"}`, as a watch of the API server sends them, in
 the order of their resourceVersions. Left out is what a scheduler, a kubelet and the API server's
 controllers did in that cluster: bindings, nominations, conditions, evictions, the start of Pods,
-protection, Events.
+protection, Events; and the PriorityClasses that every cluster has.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,7 +15,8 @@ import msgspec
 
 from domain.admission.admit import TERMINAL_PHASES
 from domain.admission.groups import PROTECTION
-from domain.admission.kinds import COMPOSITE_POD_GROUP, POD, POD_GROUP, Kind, kind_named
+from domain.admission.kinds import COMPOSITE_POD_GROUP, POD, POD_GROUP, PRIORITY_CLASS, Kind, kind_named
+from domain.admission.priority import SYSTEM_CLASSES
 from domain.errors import GangerError
 from domain.times import parse_rfc3339
 from worker.batch import Batch, Request
@@ -77,6 +78,8 @@ def facts_in(observations: Iterable[Observation]) -> Iterator[Fact]:
             continue
         kind = kind_named(observation.kind)
         metadata = observation.object["metadata"]
+        if kind is PRIORITY_CLASS and metadata["name"] in SYSTEM_CLASSES:
+            continue
         key = kind.key_of(metadata.get("namespace"), metadata["name"])
         place = kind.name, key
         manifest = _asked(kind, observation)

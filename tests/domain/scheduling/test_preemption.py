@@ -15,6 +15,8 @@ from worker.shown import as_shown
 
 FOUND = ", pod group preemption: found a placement for podgroup, preempting"
 HELD = "example.com/hold"
+HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 TAINT = {"key": "dedicated", "value": "x", "effect": "NoSchedule"}
 
 
@@ -365,6 +367,189 @@ def test_a_single_pod_waits_for_the_end_of_its_victim() -> None:
     assert nominations(book) == {"boss": "n1"}
 
 
+# Among rules about other Pods
+
+
+def near(app: str, key: str = HOST) -> Manifest:
+    return {"podAffinity": {REQUIRED: [of(app, key)]}}
+
+
+def apart(app: str, key: str = HOST) -> Manifest:
+    return {"podAntiAffinity": {REQUIRED: [of(app, key)]}}
+
+
+def of(app: str, key: str) -> Manifest:
+    return {"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}}
+
+
+def evenly(app: str, key: str = ZONE) -> list[Manifest]:
+    hard = {"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "nodeAffinityPolicy": "Ignore"}
+    return [{**of(app, key), **hard}]
+
+
+def in_zone(name: str, zone: str) -> Manifest:
+    return node(name, cpu="2", labels={ZONE: zone})
+
+
+def labelled(manifest: Manifest, app: str) -> Manifest:
+    manifest["metadata"]["labels"] = {"app": app}
+    return manifest
+
+
+def ending(manifest: Manifest) -> Manifest:
+    """A Pod on a node that is being deleted already."""
+    held(manifest)["metadata"].update(deletionTimestamp="2025-12-31T23:59:00Z", deletionGracePeriodSeconds=0)
+    return manifest
+
+
+@pytest.mark.parametrize(
+    ("others", "wants", "victims"),
+    [
+        pytest.param(
+            [running("a", "n1", app="web"), running("b", "n1", app="db"), running("c", "n2", app="web")],
+            {"affinity": apart("web")},
+            ["a"],
+            id="whom it cannot stand on its node",
+        ),
+        pytest.param(
+            [running("a", "n2", app="web"), running("b", "n3", app="web"), running("c", "n1", app="db")],
+            {"affinity": apart("web", ZONE)},
+            ["a"],
+            id="whom it cannot stand in its zone",
+        ),
+        pytest.param(
+            [
+                running("a", "n2", affinity=apart("g", ZONE)),
+                running("b", "n3", affinity=apart("g", ZONE)),
+                running("c", "n1"),
+            ],
+            {},
+            ["a"],
+            id="who cannot stand it in its zone",
+        ),
+        pytest.param(
+            [
+                running("a", "n1", app="g", started=1),
+                running("b", "n2", app="g", started=2),
+                running("c", "n3", app="g", started=0),
+                running("d", "n1", app="db"),
+            ],
+            {"topologySpreadConstraints": evenly("g")},
+            ["b"],
+            id="as many as are too many in its zone",
+        ),
+        pytest.param(
+            [
+                running("a", "n1", app="g"),
+                ending(running("b", "n2", app="g")),
+                running("c", "n3", cpu="2", app="db"),
+            ],
+            {"topologySpreadConstraints": evenly("g")},
+            ["a"],
+            id="who is ending is not spread over",
+        ),
+        pytest.param(
+            [
+                group("w", 1, disruptionMode={"all": {}}),
+                running("w-0", "n1", app="web", group="w"),
+                running("w-1", "n3", app="db", group="w"),
+                running("c", "n2", app="db"),
+            ],
+            {"affinity": apart("web")},
+            ["w-0", "w-1"],
+            id="all: goes whole for one of its Pods",
+        ),
+    ],
+)
+def test_who_goes_by_the_rules_of_both_sides(
+    others: list[Manifest], wants: Manifest, victims: list[str]
+) -> None:
+    book = after(in_zone("n1", "a"), in_zone("n2", "a"), in_zone("n3", "b"), *others)
+    member = pod("g-0", group="g", priorityClassName="high", nodeSelector={HOST: "n1"}, **wants)
+    book.apply([group("g", 1, priorityClassName="high"), labelled(member, "g")])
+    book.cycle()
+    assert evicted(book) == victims
+
+
+def test_members_are_judged_after_those_before_them() -> None:
+    """The first begins a series, which the second joins: whoever would have to be near it goes, too."""
+    full, like = running("full", "n1", cpu="2"), running("like", "n3", cpu="2", app="g")
+    book = after(in_zone("n1", "a"), in_zone("n3", "b"), full, like)
+    rules: Manifest = {"priorityClassName": "high", "affinity": near("g", ZONE)}
+    members = [labelled(pod(f"g-{number}", cpu="1", group="g", **rules), "g") for number in range(2)]
+    book.apply([group("g", 2, priorityClassName="high"), *members])
+    book.cycle()
+    assert sorted(evicted(book)) == ["full", "like"]
+    assert nominations(book) == {"g-0": "n1", "g-1": "n1"}
+    book.settle()
+    assert {book.state.pods[f"default/g-{number}"].node for number in range(2)} == {"n1"}
+
+
+@pytest.mark.parametrize(
+    ("others", "taken", "victims"),
+    [
+        pytest.param(
+            [running("a", "n1", app="web", started=1), running("b", "n2", app="web", started=2)],
+            "n2",
+            ["b"],
+            id="a node's own Pods go",
+        ),
+        pytest.param(
+            [
+                running("a", "n1", app="web"),
+                running("rock", "n1", app="web", priorityClassName="high"),
+                running("b", "n2", app="web", priorityClassName="mid"),
+            ],
+            "n2",
+            ["b"],
+            id="not where a higher Pod is that it cannot stand",
+        ),
+        pytest.param(
+            [
+                group("w", 1, disruptionMode={"all": {}}),
+                running("w-0", "n1", app="web", group="w"),
+                running("w-1", "n2", app="web", group="w"),
+                running("c", "n1", app="db"),
+            ],
+            "n1",
+            ["w-0", "w-1"],
+            id="all: a unit goes from all nodes",
+        ),
+    ],
+)
+def test_which_node_a_single_pod_clears_among_rules(
+    others: list[Manifest], taken: str, victims: list[str]
+) -> None:
+    book = after(node("n1", cpu="2"), node("n2", cpu="2"), *others)
+    book.apply([pod("boss", priorityClassName="high", affinity=apart("web"))])
+    book.cycle()
+    assert evicted(book) == victims
+    assert nominations(book) == {"boss": taken}
+
+
+def test_for_a_single_pod_nobody_goes_from_another_node() -> None:
+    one, other = running("a", "n1", app="web"), running("b", "n2", app="web")
+    book = after(in_zone("n1", "a"), in_zone("n2", "a"), one, other)
+    book.apply([pod("boss", priorityClassName="high", affinity=apart("web", ZONE))])
+    book.settle()
+    assert evicted(book) == []
+    refused = "0/2 nodes are available: 2 node(s) didn't match pod anti-affinity rules."
+    assert text(book, "Pod", "boss") == f"{refused} preemption: {refused}"
+
+
+def test_a_unit_that_comes_to_a_node_can_be_cleared_from_it_with_the_pod_that_keeps_others_away() -> None:
+    fence = running("w-0", "n2", group="w", affinity=apart("boss", ZONE))
+    whole = group("w", 1, disruptionMode={"all": {}})
+    book = after(in_zone("n1", "a"), in_zone("n2", "a"), whole, fence)
+    book.apply([labelled(boss(nodeSelector={HOST: "n1"}), "boss")])
+    book.settle()
+    assert evicted(book) == []
+    book.apply([running("w-1", "n1", group="w")])
+    book.settle()
+    assert evicted(book) == ["w-0", "w-1"]
+    assert book.state.pods["default/boss"].node == "n1"
+
+
 # What is kept free, and for whom
 
 
@@ -400,6 +585,32 @@ def test_a_refused_attempt_clears_nominations() -> None:
     book.settle()
     assert nominations(book) == {}
     assert attempts(book)[-1].outcome == "unschedulable"
+
+
+@pytest.mark.parametrize(
+    ("late", "on"),
+    [
+        pytest.param({"affinity": apart("boss")}, None, id="cannot stand who is expected"),
+        pytest.param({"affinity": near("boss")}, None, id="needs who is not there yet"),
+        pytest.param({}, "n1", id="does not mind"),
+    ],
+)
+def test_rules_see_who_is_nominated(late: Manifest, on: str | None) -> None:
+    book = after(node("n1", cpu="3"), held(running("a", "n1", cpu="2")), labelled(boss(), "boss")).settle()
+    assert nominations(book) == {"boss": "n1"}
+    book.apply([pod("late", **late)])
+    book.settle()
+    assert book.state.pods["default/late"].node == on
+
+
+def test_who_is_nominated_keeps_others_away() -> None:
+    keeps = boss(affinity=apart("late"))
+    book = after(node("n1", cpu="3"), held(running("a", "n1", cpu="2")), keeps).settle()
+    book.apply([labelled(pod("late"), "late")])
+    book.settle()
+    assert text(book, "Pod", "late").startswith(
+        "0/1 nodes are available: 1 node(s) didn't satisfy existing pods anti-affinity rules."
+    )
 
 
 # What is shown
