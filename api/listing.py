@@ -31,15 +31,12 @@ class Selection:
     fields: FieldSelector = ()
 
 
-class Continue(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where a list goes on: after `key`, of the objects as they were at `position`.
-
-    `now` is the time (microseconds) by which those were left out that had expired.
-    """
+class Continue(msgspec.Struct, frozen=True):
+    """Where a list goes on: after `key`, of the objects as they were at `position`, at `now` (µs)."""
 
     position: int
     key: str
-    now: int = 0
+    now: int
 
 
 @dataclass(frozen=True)
@@ -70,11 +67,15 @@ def list_objects(
     selection: Selection,
     *,
     state: State | None = None,
+    now: int | None = None,
     limit: int | None = None,
     resume: Continue | None = None,
 ) -> Page:
-    """A page of what is selected, now or in `state`, from `resume` on."""
-    records, counts, position = _candidates(cluster, selection, state, "" if resume is None else resume.key)
+    """A page of what is selected, at present or in `state` at `now`, from `resume` on."""
+    if now is None:
+        now = cluster.present() if state is None else state.at
+    after = "" if resume is None else resume.key
+    records, counts, position = _candidates(cluster, selection, state, now, after)
     shown = _selected(cluster, selection, records, counts)
     if limit is None:
         return Page(list(shown), position)
@@ -84,30 +85,30 @@ def list_objects(
     last = items[-1]["metadata"]
     key = selection.kind.key_of(last.get("namespace"), last["name"])
     filtered = selection.labels or selection.fields
-    return Page(items, position, Continue(position, key), None if filtered else len(records) - limit)
+    return Page(items, position, Continue(position, key, now), None if filtered else len(records) - limit)
 
 
 def _candidates(
-    cluster: Cluster, selection: Selection, state: State | None, after: str
+    cluster: Cluster, selection: Selection, state: State | None, now: int, after: str
 ) -> tuple[list[Visible], Mapping[str, Counted], int]:
     """Copies of the records that may be selected, what is counted for them, and the position they are as of.
 
     Copies, since reading their manifests takes a while, and the worker is not to wait for it.
     """
     if state is not None:
-        return *_records(cluster, state, selection, after), state.position
+        return *_records(cluster, state, now, selection, after), state.position
     with cluster.lock:
         cluster.refresh()
-        return *_records(cluster, None, selection, after), cluster.state.position
+        return *_records(cluster, None, now, selection, after), cluster.state.position
 
 
 def _records(
-    cluster: Cluster, state: State | None, selection: Selection, after: str
+    cluster: Cluster, state: State | None, now: int, selection: Selection, after: str
 ) -> tuple[list[Visible], Mapping[str, Counted]]:
     prefix = "" if selection.namespace is None else f"{selection.namespace}/"
     then = state or cluster.state
     found = [
-        copy.copy(cluster.seen(record, state))
+        copy.copy(cluster.seen(record, state, now))
         for key, record in all_visible(then, selection.kind.name).items()
         if key > after and key.startswith(prefix) and _may_match(selection.fields, record)
     ]

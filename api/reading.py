@@ -43,9 +43,9 @@ def get_object(
 ) -> dict[str, Any]:
     """The object. Raises NotFound, Expired for a position in the future, BadRequest."""
     kind, key = resource.kind, resource.kind.key_of(namespace, name)
-    state = _state(cluster, query.at, query.resource_version)
+    state, now = _state(cluster, query.at, query.resource_version)
     if state is not None:
-        shown = cluster.shown(kind, key, state)
+        shown = cluster.shown(kind, key, state, now)
     else:
         with cluster.lock:
             cluster.refresh()
@@ -67,12 +67,13 @@ def list_body(
         fields=parse_fields(query.field_selector, resource.kind.qualified),
     )
     resume = decode_continue(query.resume) if query.resume else None
+    state: State | None
     if resume is not None:
-        state: State | None = cluster.state_at(resume.position)
+        state, now = cluster.state_at(resume.position), resume.now
     else:
         exact = query.resource_version_match == "Exact"
-        state = _state(cluster, query.at, query.resource_version, exact=exact)
-    page = list_objects(cluster, selection, state=state, limit=query.limit or None, resume=resume)
+        state, now = _state(cluster, query.at, query.resource_version, exact=exact)
+    page = list_objects(cluster, selection, state=state, now=now, limit=query.limit or None, resume=resume)
     return body_of(page, resource)
 
 
@@ -94,10 +95,12 @@ def body_of(page: Page, resource: Resource) -> dict[str, Any]:
     }
 
 
-def _state(cluster: Cluster, at: str | None, version: str | None, *, exact: bool = False) -> State | None:
-    """The State that is asked for, None for the present one."""
+def _state(
+    cluster: Cluster, at: str | None, version: str | None, *, exact: bool = False
+) -> tuple[State | None, int | None]:
+    """The State that is asked for, None for the present one, and the time at which it is looked at."""
     asked = moment_asked(cluster, at, version, exact=exact)
-    return None if asked is None else cluster.state_at(asked.position)
+    return (None, None) if asked is None else (cluster.state_at(asked.position), asked.now)
 
 
 def moment_asked(

@@ -102,5 +102,5 @@ def facts_of(told: "Explanation") -> GroupFacts:
         bound=0 if quorum is None else quorum.scheduled,
         status=str(told.verdict),
         lane=told.lane or "",
-        ready=0 if quorum is None or quorum.ready is None else quorum.ready,
+        ready=0 if quorum is None else quorum.ready or 0,
     )

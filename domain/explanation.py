@@ -9,6 +9,7 @@ import enum
 from typing import Optional
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 LEVELS = (0, 1)
 """How much is told: 0 verdict and summary, 1 quorum and reasons by shape."""
@@ -79,7 +80,7 @@ class Quorum(Part, frozen=True, kw_only=True):
     scheduled: int
     placeable: int | None
     missing: tuple[str, ...]
-    ready: int | None = None
+    ready: int | UnsetType = UNSET
 
 
 class Attempt(Part, frozen=True, kw_only=True):

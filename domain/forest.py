@@ -99,19 +99,23 @@ class Forest:
             kind, above = COMPOSITE, group.above
         return Chain(tuple(groups.values()), Flaw.DEPTH if len(groups) > MOST_LEVELS else None)
 
+    def is_alone(self, key: str) -> bool:
+        """Whether the PodGroup `key` names no parent, be it because it does not exist."""
+        group = self._groups.get(key)
+        return group is None or group.parent is None
+
     def waits_as(self, key: str) -> str:
         """The name of the entity as which the Pods that name the PodGroup `key` wait.
 
         It is the subject of the root. Where the way upward ends early it is that of the group which
         is missing, so that all who wait for it wait together; without an end, the PodGroup's own.
         """
-        group = self._groups.get(key)
-        if group is None or group.parent is None:
+        if self.is_alone(key):
             return f"{POD_GROUP}/{key}"
         chain = self.chain(POD_GROUP, key)
         if chain.missing is not None:
             return chain.missing
-        return group.subject if chain.root is None else chain.root.subject
+        return chain.groups[0 if chain.root is None else -1].subject
 
     def children(self, key: str) -> list[Group]:
         """The groups that name the composite `key` as their parent, in the order they are tried."""

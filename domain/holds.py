@@ -26,10 +26,9 @@ def hold_of(state: State, entity: Entity, oldest: Pod) -> Hold | None:
     if waiting.gated:
         first = state.pods[next(iter(waiting.gated))]
         return _gates(state, first)
-    chain = state.root_of(oldest.group)
-    if chain.flaw is not None:
-        return _incomplete(chain)
-    root = chain.groups[-1]
+    root = state.group_of(entity.name)
+    if root is None or root.parent is not None:
+        return _incomplete(state.root_of(oldest.group))
     if not state.forest.ready(root):
         return _BELOW_MINIMUM if root.kind == POD_GROUP else _without_quorum(root)
     if waiting.dying == len(waiting.pending):

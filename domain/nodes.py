@@ -145,8 +145,10 @@ class NodeTable:
     def _refresh(self) -> None:
         """Bring the columns of stale nodes up to date."""
         row_of = self._roster.row
-        stale = [node for node in self._stale if node in row_of]
+        empty = [row_of[node] for node in self._stale if node in row_of and node not in self._pods]
+        stale = [node for node in self._stale if node in row_of and node in self._pods]
         self._stale.clear()
+        self._used[:, empty] = 0
         if stale:
             amounts = whole_numbers([self._amounts(node) for node in stale])
             if amounts.dtype == np.object_:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol, TypeVar, cast
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,10 +73,14 @@ class Watcher(Protocol):
         """`times` more Pods like `peer` are on the node in `row`."""
 
 
+T = TypeVar("T")
 W = TypeVar("W", bound=Watcher)
 
 _LARGEST_TOGETHER = 2**40
 """More of something than this, many times over on a node that has no such room, may not fit int64."""
+
+_KEPT_NODES = 5_000_000
+"""Shapes times nodes of which something is kept; it takes a few dozen bytes each."""
 
 
 class Room:
@@ -85,7 +89,8 @@ class Room:
     `allocatable` is (R, N) in the order of `roster.resources`; `used` is (R + 2, N): the same, then
     cpu and memory with the defaults of scoring. A row is an index into `roster.names`. `crowd` are the
     Pods that were there when the cycle began; `watching` is told who has come or gone since. `profile` is
-    what says which of the filters and scores count for the Pods that are tried here.
+    what says which of the filters and scores count for the Pods that are tried here. `outer` is the room
+    that this one is a part of, if any, with the rows of its nodes there.
     """
 
     def __init__(
@@ -95,9 +100,11 @@ class Room:
         ports: HostPorts,
         crowd: Crowd,
         profile: Profile = DEFAULT_PROFILE,
+        outer: "tuple[Room, Rows] | None" = None,
     ) -> None:
         self.roster = roster
         self.profile = profile
+        self.outer = outer
         self.allocatable = roster.allocatable
         self.used = used
         self.ports = ports
@@ -110,6 +117,9 @@ class Room:
         """What rules see of the Pods for whom room is kept, by row: they count on that node only."""
         self._assumed: dict[tuple[Peer, int], int] = {}
         self._watchers: dict[PodShape, Watcher] = {}
+        self._kept: dict[tuple[Callable[..., Any], PodShape], Any] = {}
+        self.touched: list[int] = []
+        """The rows of the nodes on which something was changed, in order."""
         if np.object_ in (self.allocatable.dtype, self.used.dtype):
             self._widen()
 
@@ -122,18 +132,19 @@ class Room:
         return self.roster.names
 
     def within(self, key: str, domain: int) -> "Room":
-        """What is free on the nodes of one domain of the label `key`: a room in which there are no others.
+        """What is free on the nodes of one domain of the label `key`: a room that has no others.
 
-        `domain` is a number in `roster.domains(key)`. What is assumed there is not assumed here.
+        `domain` is a number in `roster.domains(key)`. What is assumed there is not assumed here. Rules
+        about other Pods look beyond it, at the nodes of this room, too.
         """
         rows = self.roster.domains(key).rows_of(domain)
-        inner = Room(self.roster.part(key, domain), self.used[:, rows], self.ports, self.crowd, self.profile)
+        part = self.roster.part(key, domain)
+        inner = Room(part, self.used[:, rows], self.ports, self.crowd, self.profile, (self, rows))
         self._lent = inner._lent = True
         if self._reserved is not None:
             inner._reserved = self._reserved[:, rows]
         at = {outer: inside for inside, outer in enumerate(rows.tolist())}
         inner.expected = {at[row]: list(peers) for row, peers in self.expected.items() if row in at}
-        inner._assumed = {(peer, at[row]): times for (peer, row), times in self._assumed.items() if row in at}
         return inner
 
     def copy(self) -> "Room":
@@ -154,6 +165,7 @@ class Room:
         """Put a Pod of `shape`, that no rule sees and that has no host ports, on each of `rows`."""
         taken = self.ask(shape).taken[:, np.newaxis]
         self.used[:, rows] += taken
+        self.touched.extend(rows.tolist())
 
     def ask(self, shape: PodShape) -> Ask:
         """What one Pod of `shape` takes."""
@@ -233,6 +245,7 @@ class Room:
         if self._reserved is None:
             self._reserved = np.zeros_like(self.used)
         self._reserved[:, row] += taken
+        self.touched.append(row)
         if shape.host_ports:
             self._own_ports().take(self.roster.names[row], shape.host_ports)
         if shape.peer is not None:
@@ -249,6 +262,7 @@ class Room:
         the peer that they have there, if any rule is in play."""
         taken = self._taken(shape)
         self.used[:, list(counts)] -= taken[:, np.newaxis] * np.array(list(counts.values()))
+        self.touched.extend(counts)
         if shape.host_ports:
             ports = self._own_ports()
             for row, count in counts.items():
@@ -272,9 +286,19 @@ class Room:
             self.ports, self._lent = self.ports.copy(), False
         return self.ports
 
+    def kept(self, make: Callable[["Room", PodShape], T], shape: PodShape) -> T:
+        """`make(self, shape)`, made once for as long as it is among the newest of some size."""
+        found: T | None = self._kept.get((make, shape))
+        if found is None:
+            if len(self._kept) >= max(1, _KEPT_NODES // len(self)):
+                del self._kept[next(iter(self._kept))]
+            found = self._kept[make, shape] = make(self, shape)
+        return found
+
     def _add(self, rows: Sequence[int], shape: PodShape, times: int, told: Watcher | None = None) -> None:
         taken = self._taken(shape)
         counts: Mapping[int, int] = {rows[0]: 1} if len(rows) == 1 else Counter(rows)
+        self.touched.extend(counts)
         for row, count in counts.items():
             self.used[:, row] += taken * (count * times)
             if shape.peer is not None:

@@ -122,22 +122,25 @@ class State:
                 members = self.members[pod.group] = Members()
             if standing is Standing.PENDING:
                 self._wait(members, pod)
-                if (waiting := self._waiting_above(pod.group)) is not None:
-                    self._wait(waiting, pod)
             else:
                 members.of(standing)[pod.key] = None
-            self.forest.count(pod.group)
+            if not self.forest.is_alone(pod.group):
+                if standing is Standing.PENDING:
+                    self._wait_above(pod)
+                self.forest.count(pod.group)
 
     def _wait(self, waiting: Waiting, pod: Pod) -> None:
         self._insert(waiting.pending, pod)
-        if self.spec(pod).gates:
+        if self.specs.all[pod.spec].gates:
             self._insert(waiting.gated, pod)
-        waiting.dying += pod.deletion is not None
+        if pod.deletion is not None:
+            waiting.dying += 1
 
-    def _waiting_above(self, group: str) -> Waiting | None:
-        """Those who wait as one with the Pods of `group`; None if that is its Pods alone."""
-        name = self.forest.waits_as(group)
-        return None if name.startswith(POD_GROUP) else self._waiting.setdefault(name, Waiting())
+    def _wait_above(self, pod: Pod) -> None:
+        """Count `pod`, whose group has a parent, among those who wait as one with it."""
+        name = self.waits_as(pod)
+        if not name.startswith(POD_GROUP):
+            self._wait(self._waiting.setdefault(name, Waiting()), pod)
 
     def _insert(self, keys: dict[str, None], pod: Pod) -> None:
         """Add `pod` to `keys`, which stay in the order of arrival."""
@@ -168,21 +171,24 @@ class State:
             members = self.members[pod.group]
             if standing is Standing.PENDING:
                 self._leave(members, pod)
-                self._leave_above(pod)
             else:
                 del members.of(standing)[pod.key]
             if not (members.bound or members.pending or members.foreign):
                 del self.members[pod.group]
-            self.forest.count(pod.group)
+            if not self.forest.is_alone(pod.group):
+                if standing is Standing.PENDING:
+                    self._leave_above(pod)
+                self.forest.count(pod.group)
 
     def _leave(self, waiting: Waiting, pod: Pod) -> None:
         del waiting.pending[pod.key]
         waiting.gated.pop(pod.key, None)
-        waiting.dying -= pod.deletion is not None
+        if pod.deletion is not None:
+            waiting.dying -= 1
 
     def _leave_above(self, pod: Pod) -> None:
-        assert pod.group is not None
-        name = self.forest.waits_as(pod.group)
+        """Undo `_wait_above`."""
+        name = self.waits_as(pod)
         if (waiting := self._waiting.get(name)) is not None:
             self._leave(waiting, pod)
             if not waiting.pending:
@@ -229,9 +235,7 @@ class State:
         if group is not None:
             self.forest.put(group)
         for pod in moved:
-            assert pod.group is not None
-            if (waiting := self._waiting_above(pod.group)) is not None:
-                self._wait(waiting, pod)
+            self._wait_above(pod)
         concerned.update(dict.fromkeys(map(self.forest.waits_as, leaves)))
         return tuple(concerned)
 
@@ -249,8 +253,8 @@ class State:
         kind, _, key = name.partition("/")
         if kind != POD_GROUP:
             return self._waiting.get(name) or Waiting()
-        apart = self.forest.waits_as(key) != name
-        return Waiting() if apart else self.members_of(key)
+        whole = self.forest.is_alone(key) or self.forest.waits_as(key) == name
+        return self.members_of(key) if whole else Waiting()
 
     def pending_of(self, entity: Entity) -> Iterator[Pod]:
         """The Pods that wait as `entity`, oldest first, dying ones included."""

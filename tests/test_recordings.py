@@ -10,6 +10,9 @@ from worker.recordings import read_recording
 
 RECORDINGS = sorted(FOLDER.glob("*.jsonl")) + sorted(FOLDER.glob("generic-workload/*.jsonl"))
 
+SEEN_HALF_WAY = {"composite-two-of-three": {"default/rep-b-0", "default/rep-b-1"}}
+"""Pods that were refused in a cycle that did not know all members yet, of which ganger has none."""
+
 
 def _name(path: Path) -> str:
     return path.relative_to(FOLDER).with_suffix("").as_posix()
@@ -26,7 +29,9 @@ def follow(store: Store, path: Path) -> None:
             recorded.follow(observation)
         assert ganger.rest() == recorded.rest()
     assert ganger is not None
-    assert heard(ganger.events(), plain_pods(observations)) == heard_in(observations)
+    half_way = SEEN_HALF_WAY.get(_name(path), set())
+    told = {each for each in heard_in(observations) if each.type == "Normal" or each.pod not in half_way}
+    assert heard(ganger.events(), plain_pods(observations)) == told
 
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=_name)

@@ -128,18 +128,35 @@ class Batch:
         )
 
     def children_of(self, composite_key: str) -> bool:
-        """Whether some group names the composite as its parent."""
+        """Whether some group names the composite as its parent, other than those above it: of a ring
+        of parents, nobody keeps the others."""
         namespace, _, name = composite_key.partition("/")
-        children = self._state.forest.children(composite_key)
-        if any((child.kind, child.key) not in self._done for child in children):
-            return True
-        return any(
-            kind in ("PodGroup", "CompositePodGroup")
+        children = [
+            (child.kind, child.key)
+            for child in self._state.forest.children(composite_key)
+            if (child.kind, child.key) not in self._done
+        ]
+        children += [
+            (kind, key)
+            for (kind, key), manifest in self._done.items()
+            if kind in (POD_GROUP.name, COMPOSITE.name)
             and key.startswith(f"{namespace}/")
             and manifest is not None
             and manifest["spec"].get("parentCompositePodGroupName") == name
-            for (kind, key), manifest in self._done.items()
-        )
+        ]
+        above = self._above(composite_key) if children else ()
+        return any(kind == POD_GROUP.name or key not in above for kind, key in children)
+
+    def _above(self, composite_key: str) -> dict[str, None]:
+        """The keys of the composites that are named above one, itself among them if that is a ring."""
+        namespace, _, name = composite_key.partition("/")
+        found: dict[str, None] = {}
+        while (composite := self.get(COMPOSITE.name, f"{namespace}/{name}")) is not None:
+            name = composite["spec"].get("parentCompositePodGroupName")
+            if name is None or f"{namespace}/{name}" in found:
+                break
+            found[f"{namespace}/{name}"] = None
+        return found
 
     # What a request does
 

@@ -141,7 +141,7 @@ class Cluster:
     def seen(self, record: Visible, state: State | None = None, now: int | None = None) -> Visible:
         """A record of `state` as it is at `now`; without them as it is at present."""
         if now is None:
-            now = self._moment() if state is None else state.at
+            now = self.present() if state is None else state.at
         return record_at(self.state if state is None else state, record, now)
 
     def shown_all(
@@ -270,7 +270,7 @@ class Cluster:
         batch = self.new_batch()
         results: list[Result | GangerError] = []
         appends: list[AppendedBatch] = []
-        at = self._moment()
+        at = self.present()
         for request in requests:
             mark = batch.mark()
             try:
@@ -305,7 +305,7 @@ class Cluster:
         Raises PositionConflict if the log has moved on since the last refresh.
         """
         with self.lock:
-            at = self._moment()
+            at = self.present()
             appended = self.log.append(
                 [draft(payload, actor=actor, cause=cause) for payload in payloads],
                 at=at,
@@ -324,7 +324,7 @@ class Cluster:
         has taken over.
         """
         with self.lock:
-            at = self._moment()
+            at = self.present()
             appended = self.log.append(
                 _drafts(decision),
                 at=at,
@@ -363,7 +363,7 @@ class Cluster:
         batches: list[AppendedBatch] = []
         events: list[Event] = []
         for decision in decisions:
-            at = self._moment()
+            at = self.present()
             batches.append(AppendedBatch(drafts=_drafts(decision), at=at, epoch=epoch))
             new = _events(decision.payloads, self.state.position + 1, at)
             fold(self.state, new)
@@ -391,8 +391,8 @@ class Cluster:
                     continue
                 return result
 
-    def _moment(self) -> int:
-        """The time of an append: time never goes back within a log."""
+    def present(self) -> int:
+        """The time of an append now, in microseconds: time never goes back within a log."""
         return max(self.clock.now(), self.state.at)
 
     # Folding

@@ -34,7 +34,8 @@ def state(served: Existing, at: At = None) -> Response:
             "time": rfc3339_micro(then.now),
             "hash": (GENESIS if newest is None else newest.hash).hex(),
             "objects": {
-                kind.resource: list_objects(cluster, Selection(kind), state=folded).items for kind in KINDS
+                kind.resource: list_objects(cluster, Selection(kind), state=folded, now=then.now).items
+                for kind in KINDS
             },
             "queue": waiting_line(folded, then.now),
         }

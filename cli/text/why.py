@@ -1,5 +1,6 @@
 """An explanation as text: the verdict first, then Kubernetes' own words, then the numbers."""
 
+from msgspec import UNSET
 from rich.text import Text
 
 from cli.console import STYLES
@@ -70,9 +71,9 @@ def _standing(page: Page, told: Explanation, *, past: bool) -> None:
 
 
 def _quorum(quorum: Quorum) -> str:
-    counted = "minCount" if quorum.ready is None else "minGroupCount"
+    counted = "minCount" if quorum.ready is UNSET else "minGroupCount"
     needed = f"gang, {counted} {quorum.min_count}" if quorum.policy == "gang" else "basic, 1 is enough"
-    if quorum.ready is not None:
+    if quorum.ready is not UNSET:
         return f"{needed}: {quorum.created} groups, {quorum.ready} ready, {quorum.scheduled} started"
     told = f"{needed}: {quorum.created} created, {quorum.scheduled} on nodes"
     if quorum.placeable is None:

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from domain.explaining.findings import Recorded, attempt_part, finding_of, preemption_part
@@ -63,7 +64,7 @@ def quorum_part(question: Question, group: Group) -> Quorum:
         scheduled=scheduled,
         placeable=placeable,
         missing=lacking,
-        ready=None if group.kind == POD_GROUP else _ready_below(state, group),
+        ready=UNSET if group.kind == POD_GROUP else _ready_below(state, group),
     )
 
 

@@ -6,6 +6,7 @@ Pod that is placed changes few numbers of each tally, so that they are counted o
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from domain.crowd import Crowd, Places
 from domain.peers import Namespaces, Peer, PodTerm, PodTerms, SpreadConstraint, near, spread_over
 from domain.profile import DEFAULT_PROFILE, Profile
 from domain.room import Room
-from domain.roster import Mask, Roster
+from domain.roster import Mask, Roster, Rows
 from domain.scheduling.filters.node_affinity import node_affinity
 from domain.scheduling.filters.taint_toleration import taint_toleration
 from domain.shapes import PodShape
@@ -42,7 +43,10 @@ def company_of(room: Room, shape: PodShape) -> "Company":
 
 
 def _count(room: Room, shape: PodShape) -> "Company":
-    return Company(room.roster, room.crowd, shape, room.profile)
+    if room.outer is None:
+        return Company(room.roster, room.crowd, shape, room.profile)
+    outer, rows = room.outer
+    return company_of(outer, shape).part(rows)
 
 
 class Tally:
@@ -58,6 +62,13 @@ class Tally:
         self._target = domains if counted is None else np.where(counted, domains, -1)
         self._sums = np.zeros(size + 1, dtype=np.int64)  # the last is for nodes in no domain, and stays 0
         self._around: Numbers | None = None
+
+    def part(self, rows: Rows) -> "Tally":
+        """The tally as it stands, seen from the nodes in `rows` alone; the sums are of all."""
+        part = copy(self)
+        part.domains, part._target = self.domains[rows], self._target[rows]
+        part._sums, part._around = self._sums.copy(), None
+        return part
 
     @property
     def by_domain(self) -> Numbers:
@@ -99,6 +110,10 @@ class SpreadTally(NamedTuple):
     eligible: NDArray[np.intp]
     own: int
 
+    def part(self, rows: Rows) -> "SpreadTally":
+        """The same as it stands, seen from the nodes in `rows` alone."""
+        return self._replace(tally=self.tally.part(rows), keyed=self.keyed[rows])
+
 
 class Company:
     """The tallies for Pods of one shape among the Pods of a crowd and those assumed on top of it.
@@ -115,6 +130,8 @@ class Company:
     ) -> None:
         assert shape.peer is not None
         self._roster = roster
+        self._rows: Rows | None = None
+        """The nodes that are seen, None for all; those that count are all of the roster's."""
         self._namespaces: Namespaces = crowd.namespaces
         self._peer = shape.peer
         self._hard_weight = profile.hard_pod_affinity_weight
@@ -138,6 +155,23 @@ class Company:
                 places = crowd.places(peer, roster)
                 for tally, weight in shares:
                     tally.add(places, weight)
+
+    def part(self, rows: Rows) -> "Company":
+        """The company as it stands, seen from the nodes in `rows` alone, which then are rows 0, 1, …
+
+        Pods on other nodes go on to count. Source: kube-scheduler 1.37, PodTopologySpread and
+        InterPodAffinity within a placement (KEP-5732).
+        """
+        part = copy(self)
+        part._rows = rows if self._rows is None else self._rows[rows]
+        part.needed = [tally.part(rows) for tally in self.needed]
+        part.avoided = [tally.part(rows) for tally in self.avoided]
+        part.repelled = {key: tally.part(rows) for key, tally in self.repelled.items()}
+        part.liking = {key: tally.part(rows) for key, tally in self.liking.items()}
+        part.hard = [spread.part(rows) for spread in self.hard]
+        part.soft = [spread.part(rows) for spread in self.soft]
+        part._shares = {}
+        return part
 
     def note(self, peer: Peer, row: int, times: int) -> None:
         """Count `times` more Pods like `peer` on the node in `row`."""
@@ -206,7 +240,7 @@ class Company:
 
     def _by_key(self, key: str) -> Tally:
         values, codes = self._roster.labels(key)
-        return Tally(codes, len(values))
+        return Tally(codes if self._rows is None else codes[self._rows], len(values))
 
 
 def _spread_tallies(

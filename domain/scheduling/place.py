@@ -6,6 +6,9 @@ where a placement changes feasibility and amounts of its own node only. What it 
 others is the maximum that raw scores are normalised by, when the last node that has it fills up;
 there a run of placements ends, and the next begins with fresh scores.
 
+Where shapes take turns, runs are short, and what is known of each shape is kept up to date
+(`domain.scheduling.ranking`).
+
 Where rules about other Pods are in play, a placement can change every node. There the loop is run,
 with what others do not change kept from step to step (`domain.scheduling.stepping`).
 """
@@ -18,9 +21,13 @@ from domain.scheduling.company import company
 from domain.scheduling.eligibility import Eligibility, eligibility
 from domain.scheduling.evaluate import feasible
 from domain.scheduling.greedy import Numbers, greedy_order
+from domain.scheduling.ranking import Ranking
 from domain.scheduling.score import by_facts, by_resources
 from domain.scheduling.stepping import place_in_company
 from domain.shapes import PodShape
+
+_SHORT = 4
+"""So many Pods of a shape are placed sooner one by one than by sorting."""
 
 _FEW = 4
 """Less than one node in so many is few."""
@@ -33,6 +40,8 @@ def place(room: Room, shape: PodShape, count: int) -> list[int]:
     """
     if (around := company(room, shape)) is not None:
         return place_in_company(room, shape, around, count)
+    if count <= _SHORT and len(room) and not shape.host_ports:
+        return _place_in_turn(room, shape, count)
     placed: list[int] = []
     while len(placed) < count:
         rows = _run(room, shape, count - len(placed))
@@ -40,6 +49,16 @@ def place(room: Room, shape: PodShape, count: int) -> list[int]:
             break
         room.assume_all(rows, shape)
         placed += rows
+    return placed
+
+
+def _place_in_turn(room: Room, shape: PodShape, count: int) -> list[int]:
+    """`place` for a few Pods, one by one: what is known of the shape is there when it is next tried."""
+    ranking = room.kept(Ranking, shape)
+    placed: list[int] = []
+    while len(placed) < count and (row := ranking.best()) is not None:
+        room.assume(row, shape)
+        placed.append(row)
     return placed
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from build import GPU, START, Story, group, node, pod
+from build import GPU, START, Story, composite, group, node, pod
 from domain import events as ev
 from domain.envelope import canonical
 from domain.explanation import Ahead, Explanation, Fate, Figures, OnNode, Reason, at_level
@@ -645,12 +645,20 @@ def test_levels() -> None:
         at_level(told, 2)
 
 
-def test_a_composite_whose_groups_are_held() -> None:
-    composite = {"kind": "CompositePodGroup", "metadata": {"name": "job", "namespace": "default"}, "spec": {}}
-    story = Story(composite, group("trainer", 1, parentCompositePodGroupName="job"), *gang(1))
+def test_a_composite_tells_of_the_groups_right_below_it() -> None:
+    story = Story(composite("job", 2), composite("part", 1, parentCompositePodGroupName="job"))
+    story.add(group("trainer", 1, parentCompositePodGroupName="part"), *gang(1))
     told: Explanation = story.why("CompositePodGroup/default/job")
-    assert told.verdict is Fate.GATED
-    assert "parentCompositePodGroupName" in told.summary
+    assert (told.verdict, told.entity) == (Fate.GATED, "CompositePodGroup/default/job")
+    assert told.summary == 'waiting for composite pod group "job" tree to meet quorum'
+    assert told.quorum is not None
+    assert (told.quorum.created, told.quorum.ready, told.quorum.scheduled) == (1, 1, 0)
+    assert told.quorum.missing == ("1 group with a quorum",)
+    assert "PodGroupAdded" in told.woken_by
+    story.add(node("n"), pod("trainer-9", group="trainer", node="n"))
+    running = story.why("CompositePodGroup/default/part").quorum
+    assert running is not None
+    assert (running.created, running.ready, running.scheduled) == (1, 1, 1)
 
 
 def test_asking_changes_nothing() -> None:

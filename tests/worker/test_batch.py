@@ -1,9 +1,11 @@
 """A batch in the making: each object sees those before it, and nothing is done twice."""
 
+from typing import Any
+
 import pytest
 
 from books import Book
-from build import Manifest, group, node, pod
+from build import Manifest, composite, group, node, pod
 from domain import events as ev
 from domain.admission.kinds import kind_named
 from domain.errors import Invalid, NotFound, Refused
@@ -16,15 +18,6 @@ def kinds_of(payloads: list[ev.Payload]) -> list[str]:
 
 
 OF_A_WORKLOAD = {"workloadRef": {"workloadName": "w", "templateName": "t"}}
-
-
-def composite(name: str) -> Manifest:
-    return {
-        "apiVersion": "scheduling.k8s.io/v1alpha3",
-        "kind": "CompositePodGroup",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"schedulingPolicy": {"basic": {}}, **OF_A_WORKLOAD},
-    }
 
 
 def test_a_class_counts_for_the_pods_after_it() -> None:
@@ -163,6 +156,22 @@ def test_a_composite_goes_once_its_children_are_gone() -> None:
         "PodGroupDeleted",
         "CompositePodGroupDeleted",
     ]
+
+
+def test_a_ring_of_composites_keeps_none_of_its_own() -> None:
+    def under(parent: str) -> dict[str, Any]:
+        return {"parentCompositePodGroupName": parent, **OF_A_WORKLOAD}
+
+    book = Book(composite("hen"), group("chick", 1, **under("hen")))
+    assert book.delete("CompositePodGroup", "default/hen").change == "terminating"
+    book.delete("PodGroup", "default/chick")
+    book.apply([composite("own", **under("own")), composite("hen", **under("egg"))])
+    book.apply([composite("egg", **under("hen")), group("chick", 1, **under("hen"))])
+    assert book.delete("CompositePodGroup", "default/own").change == "deleted"
+    assert book.delete("CompositePodGroup", "default/hen").change == "terminating"
+    assert book.delete("CompositePodGroup", "default/egg").change == "deleted"
+    book.delete("PodGroup", "default/chick")
+    assert book.state.composites == {}
 
 
 def test_a_refusal_in_the_middle_raises_and_what_was_before_it_is_the_callers_to_drop() -> None:

@@ -159,6 +159,30 @@ def test_settled_is_when_time_would_move_nothing(scene: Callable[..., Scene]) ->
     assert len(at.attempts()) == 1
 
 
+def test_settled_is_when_incomplete_trees_have_spoken(scene: Callable[..., Scene]) -> None:
+    at = scene(pod("g-0", group="g"))
+    assert "conditions" not in at.cluster.shown(kind_named("pod"), "default/g-0")["status"]
+    at.worker.settle(at.clock)
+    assert at.clock.now() == START + 300 * SECOND
+    assert at.worker.next_due() is None
+    for shown in (
+        at.cluster.shown(kind_named("pod"), "default/g-0"),
+        *at.cluster.shown_all(kind_named("pod")),
+    ):
+        assert shown is not None
+        assert shown["status"]["conditions"] == [
+            {
+                "type": "PodScheduled",
+                "status": "False",
+                "lastTransitionTime": "2026-01-01T00:05:00Z",
+                "reason": "Unschedulable",
+                "message": "pod group default/g not found in workload forest",
+                "observedGeneration": 1,
+            }
+        ]
+    assert len(at.attempts()) == 0
+
+
 def test_time_does_not_go_back_in_the_log(scene: Callable[..., Scene]) -> None:
     at = scene(node("n"), pod("a"))
     at.worker.settle(at.clock)

@@ -46,6 +46,29 @@ def test_placing_is_the_plain_loop(cluster: Cluster, count: int) -> None:
     assert np.array_equal(room.used, plain.used)
 
 
+@MANY
+@given(clusters(), st.lists(clusters(), min_size=1, max_size=3), st.data())
+def test_shapes_that_take_turns_are_placed_as_by_the_plain_loop(
+    cluster: Cluster, others: list[Cluster], data: st.DataObject
+) -> None:
+    """Also where Pods are given up again, and room is kept for others, in between."""
+    table = cluster.table()
+    room, plain = table.for_cycle(), table.for_cycle()
+    shapes = [cluster.shape, *(other.shape for other in others)]
+    turns = st.tuples(
+        st.sampled_from(shapes), st.integers(1, 6), st.sampled_from(["keep", "forget", "reserve"])
+    )
+    for shape, count, then in data.draw(st.lists(turns, max_size=20), "turns"):
+        rows = place(room, shape, count)
+        assert rows == place_plainly(plain, shape, count)
+        for each in (room, plain):
+            for row in rows if then == "forget" else ():
+                each.forget(row, shape)
+            if then == "reserve" and len(each):
+                each.reserve(len(rows) % len(each), shape)
+    assert np.array_equal(room.used, plain.used)
+
+
 @given(clusters(huge=True), st.integers(0, 12))
 def test_placing_is_the_plain_loop_beyond_64_bits(cluster: Cluster, count: int) -> None:
     table = cluster.table()
@@ -137,6 +160,26 @@ def test_placing_is_the_plain_loop_until_all_is_full(seed: int, wanted: Manifest
     placed = place(table.for_cycle(), cluster.shape, 5000)
     assert placed == place_plainly(table.for_cycle(), cluster.shape, 5000)
     assert 50 < len(placed) < 5000
+
+
+@pytest.mark.parametrize("seed", [2, 4, 5])
+def test_taking_turns_is_the_plain_loop_until_all_is_full(seed: int) -> None:
+    """When the last node of a liked zone fills up, all others are worth something else."""
+    wanted = [
+        pod("a", cpu=1000, memory="2Gi", affinity=liking(a=7, b=3)),
+        pod("a", cpu=2000, memory="3Gi", affinity=liking(b=9, c=1)),
+        pod("a", cpu=500),
+    ]
+    nodes = big_cluster(seed, wanted[0]).nodes[:16]
+    table = Cluster(nodes, []).table()
+    room, plain = table.for_cycle(), table.for_cycle()
+    full = 0
+    while full < len(wanted):
+        full = 0
+        for shape in [Cluster(nodes, [], each).shape for each in wanted]:
+            rows = place(room, shape, 1)
+            assert rows == place_plainly(plain, shape, 1)
+            full += not rows
 
 
 def big_cluster(seed: int, wanted: Manifest) -> Cluster:
