@@ -443,11 +443,12 @@ def _attempted(state: State, attempt: ev.GroupAttempted, position: int, _: int) 
 
 
 def _what_helps(state: State, entity: Entity, pods: Iterable[Pod], asks: Asks) -> Stir:
-    """What could make room for `pods`, which were refused.
+    """What could make room for `pods`, which were refused as `entity`.
 
     Pods of one shape fit as often as they fit, wherever they go, unless rules about other Pods tell
     them apart; a Pod with such rules can be helped by any Pod and any node. A single Pod can clear a
     node of somebody whose unit also keeps it away from elsewhere, once a Pod of the unit comes there.
+    With topology constraints it also counts what is in use in each domain, and which node is in which.
     """
     if any(shape.peer is not None for shape in asks.shapes) or _is_constrained(state, entity):
         return Stir.RULE
@@ -460,7 +461,7 @@ def _what_helps(state: State, entity: Entity, pods: Iterable[Pod], asks: Asks) -
 
 def _is_constrained(state: State, entity: Entity) -> bool:
     """Whether some group of the tree has to stay within one domain of a label."""
-    return not entity.is_pod and state.tree_of(entity).is_constrained
+    return not entity.is_pod and any(group.topology_key for group in state.tree_of(entity).groups())
 
 
 def _show(state: State, attempt: ev.GroupAttempted, position: int) -> None:
