@@ -30,11 +30,10 @@ class Tree(msgspec.Struct, frozen=True):
         """How many levels it has, its own included."""
         return 1 + max((child.levels for child in self.children), default=0)
 
-    def groups(self) -> Iterator[Group]:
-        """The groups in it, parents first."""
-        yield self.group
-        for child in self.children:
-            yield from child.groups()
+    @property
+    def is_constrained(self) -> bool:
+        """Whether one of its groups has to stay within one domain of a label."""
+        return self.group.topology_key is not None or any(child.is_constrained for child in self.children)
 
     def leaves(self) -> "Iterator[Tree]":
         """The PodGroups in it, in order."""

@@ -352,7 +352,7 @@ def test_a_group_of_the_tree_that_changes_undoes_a_decision() -> None:
     changed = ev.Event(after, story.now, ev.CompositePodGroupUpdated(key="default/mid-a"))
     other = ev.Event(after, story.now, ev.CompositePodGroupUpdated(key="default/other"))
     child = ev.Event(after, story.now, fact(group("z", 1, parentCompositePodGroupName="top")))
-    assert [stands(decision, event) for event in (changed, other, child)] == [False, True, True]
+    assert [stands(decision, event, story.state) for event in (changed, other, child)] == [False, True, True]
 
 
 def test_a_node_that_holds_a_group_to_its_domain_undoes_a_decision() -> None:
@@ -371,7 +371,7 @@ def test_a_node_that_holds_a_group_to_its_domain_undoes_a_decision() -> None:
         ev.Event(after, story.now, fact(node(name, labels={"rack": "r2"}), "Updated"))
         for name in ("n1", "n3")
     ]
-    assert [stands(decision, event) for event in relabelled] == [False, True]
+    assert [stands(decision, event, story.state) for event in relabelled] == [False, True]
 
 
 def siblings(division: str, *objects: Manifest) -> tuple[bool, dict[str, int]]:
