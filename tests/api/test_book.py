@@ -225,7 +225,7 @@ def test_the_whole_state(rejected: Api) -> None:
         pytest.param(f"{BOOK}/namespaces/default/jobs/g/why", (404, "NotFound"), id="unknown kind"),
         pytest.param(f"{BOOK}/namespaces/default/nodes/n/why", (404, "NotFound"), id="no namespace there"),
         pytest.param(f"{BOOK}/pods/p/history", (404, "NotFound"), id="in a namespace only"),
-        pytest.param(f"{GANG}/why?level=2", (400, "BadRequest"), id="a level that is not there"),
+        pytest.param(f"{GANG}/why?level=4", (400, "BadRequest"), id="a level that is not there"),
         pytest.param(f"{GANG}/why?at=7", (410, "Expired"), id="why in the future"),
         pytest.param(f"{GANG}/why?at=x", (400, "BadRequest"), id="no moment"),
         pytest.param(f"{GANG}/history?since=x", (400, "BadRequest"), id="since no moment"),
