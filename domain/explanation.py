@@ -9,7 +9,7 @@ import enum
 from typing import Optional
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, field
 
 LEVELS = (0, 1, 2, 3)
 """How much is told: 0 verdict and summary; 1 quorum, reasons by shape, the tree; 2 nodes grouped by
@@ -347,10 +347,19 @@ class Capacity(Part, frozen=True, kw_only=True):
 
 
 class Change(Part, frozen=True, kw_only=True):
-    """A change that would help; `proved` says that it was tried on a fork."""
+    """A change that would help; `proved` says that it was tried on a fork.
+
+    `kind` is what sort of change it is, `subjects` what it is about; `before` and `after`, on the wire
+    `from` and `to`, are the value that changes. For it to help, the Pods of keys `evicts` have to go.
+    """
 
     change: str
     proved: bool
+    kind: str
+    subjects: tuple[str, ...]
+    before: str | None = field(default=None, name="from")
+    after: str | None = field(default=None, name="to")
+    evicts: tuple[str, ...] = ()
 
 
 class Brief(Part, frozen=True, kw_only=True):
@@ -408,6 +417,7 @@ class Explanation(Brief, frozen=True, kw_only=True):
     proof: str | None = None
     proof_by: str | None = None
     would_help: tuple[Change, ...] = ()
+    would_help_cut_off: bool = False
     bound: tuple[OnNode, ...] = ()
     since: str | None = None
     phase: str | None = None
