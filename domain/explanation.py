@@ -346,6 +346,13 @@ class Capacity(Part, frozen=True, kw_only=True):
     free: str
 
 
+class Spot(Part, frozen=True, kw_only=True):
+    """A Pod, by name, and a node that it could have."""
+
+    pod: str
+    node: str
+
+
 class Change(Part, frozen=True, kw_only=True):
     """A change that would help; `proved` says that it was tried on a fork.
 
@@ -390,7 +397,9 @@ class Explanation(Brief, frozen=True, kw_only=True):
     `cause` what decided a refusal, and `placements` the domains that its groups could not have. `lean`
     says that the tree would have started with `siblings: lean`. `looks` are from level 2 on. `evicted`
     says who made it go. `proof` is `infeasible` if no placement exists, as `proof_by` argues, else
-    `notFound`, and None where nothing was refused. `capacity` is a node's. `before` is the explanation
+    `notFound`, and None where nothing was refused; `missed` is a placement that exists and that the
+    scheduler did not find. `would_help` are changes that would start it, cheapest first, not all of
+    them with `would_help_cut_off`. `capacity` is a node's. `before` is the explanation
     of an object that was deleted as it last was: of a group, after its last attempt.
     """
 
@@ -416,6 +425,7 @@ class Explanation(Brief, frozen=True, kw_only=True):
     looks: tuple[Look, ...] = ()
     proof: str | None = None
     proof_by: str | None = None
+    missed: tuple[Spot, ...] = ()
     would_help: tuple[Change, ...] = ()
     would_help_cut_off: bool = False
     bound: tuple[OnNode, ...] = ()

@@ -1,0 +1,79 @@
+"""Wherever a scenario ends with something that waits: what is offered, done to the real cluster, starts it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from domain.whathelps.budget import Budget
+from domain.whathelps.changes import Proved
+from domain.whathelps.goal import goal_for
+from store.engine import Store, open_store
+from worker.batch import Request
+from worker.clocks import VirtualClock
+from worker.cluster import Cluster
+from worker.loop import Worker
+from worker.proving import LONGEST, help_for, make
+from worker.scenarios import Scenario, find_scenarios, run_scenario
+
+TESTS = Path(__file__).resolve().parent.parent
+SCENARIOS = [
+    pytest.param(scenario, id=scenario.path.relative_to(TESTS).as_posix())
+    for scenario in find_scenarios((TESTS / "cases", TESTS / "conformance"))
+]
+DECISIONS = 400
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    store = open_store(str(tmp_path_factory.mktemp("helped") / "ganger.db"), create=True, durable=False)
+    yield store
+    store.close()
+
+
+def ended(store: Store, scenario: Scenario, stream: str) -> tuple[Cluster, VirtualClock]:
+    """The cluster of a scenario at its end."""
+    run_scenario(store, scenario, stream)
+    clock = VirtualClock(0)
+    cluster = Cluster.open(store, stream, clock=clock)
+    clock.advance_to(cluster.state.at)
+    return cluster, clock
+
+
+def waiting(cluster: Cluster) -> list[tuple[str, str]]:
+    """Every entity that waits, but for those below a group that does not exist, and one Pod of each."""
+    found: dict[tuple[str, str], None] = {}
+    for entity in cluster.state.queue.entities.values():
+        if entity.is_pod or cluster.state.group_of(entity.name) is not None:
+            found[entity.kind, entity.key] = None
+        found["Pod", next(cluster.state.pending_of(entity)).key] = None
+    return list(found)
+
+
+def starts(cluster: Cluster, clock: VirtualClock, kind: str, key: str, proved: Proved) -> bool:
+    """Whether the object starts once a user has made the change."""
+    goal = goal_for(cluster.state, kind, key)
+    answers = cluster.answer(
+        [Request(lambda batch: [make(batch, edit) for edit in proved.candidate.edits])]
+    )
+    assert isinstance(answers[0], list), f"the change is refused: {answers[0]}"
+    worker, end = Worker(cluster), clock.now() + LONGEST
+    while not goal.reached(cluster.state):
+        if not worker.step():
+            due = worker.next_due()
+            if due is None or due > end:
+                return False
+            clock.advance_to(due)
+    return True
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_what_is_offered_starts_it(store: Store, scenario: Scenario) -> None:
+    cluster, clock = ended(store, scenario, scenario.name)
+    for kind, key in waiting(cluster):
+        help_ = help_for(
+            cluster, cluster.state, kind, key, now=clock.now(), budget=Budget(decisions=DECISIONS)
+        )
+        for number, proved in enumerate(help_.changes):
+            stream = f"{scenario.name}: {kind} {key} {number}"
+            assert starts(*ended(store, scenario, stream), kind, key, proved), proved.candidate.text
