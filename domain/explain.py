@@ -89,9 +89,16 @@ def explain_deleted(
         object=ref,
         at=at,
         verdict=Fate.DELETED,
-        note=f"it was deleted at {rfc3339(gone_us)}, position {position}",
+        note=f"it was deleted at {rfc3339(gone_us)}, position {position}{_preempted(before)}",
         attempts=0 if attempt is None else attempt.attempt.number,
         attempt=None if attempt is None else attempt_part(attempt),
         since=rfc3339_micro(gone_us),
         before=before,
     )
+
+
+def _preempted(before: Explanation | None) -> str:
+    """By whom what was deleted had been preempted, if it was."""
+    if before is None or before.evicted is None:
+        return ""
+    return f", preempted by {before.evicted.by.replace('/', ' ', 1)}"

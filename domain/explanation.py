@@ -233,7 +233,7 @@ class Preemption(Part, frozen=True, kw_only=True):
 class Eviction(Part, frozen=True, kw_only=True):
     """Who made a Pod or a group go: the entity `by`, with the attempt at a position.
 
-    `preemption` says from level 2 on who else could have gone.
+    From level 2 on `preemption` says who else could have gone, and `because` why this one did.
     """
 
     by: str
@@ -241,6 +241,7 @@ class Eviction(Part, frozen=True, kw_only=True):
     position: int
     time: str
     message: str
+    because: str = ""
     preemption: Preemption | None = None
 
 

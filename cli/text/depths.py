@@ -110,7 +110,7 @@ def add_preemption(page: Page, preemption: Preemption) -> None:
     if preemption.candidates:
         page.gap()
         page.line("  ", ("Nodes that evictions could have cleared", LABEL), ", the best first")
-        heads = _heads("node", "victims", "highest priority", "budgets broken", "worse since")
+        heads = _heads("node", "victims", "highest priority", "budgets broken", "against the one before")
         page.columns([heads, *map(_candidate, preemption.candidates)], align="<<>><", indent=4)
 
 

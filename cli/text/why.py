@@ -70,16 +70,17 @@ def _standing(page: Page, told: Explanation, *, past: bool) -> None:
     if told.attempt is not None and told.before is None:
         page.fact("Attempt", *_attempt(told.attempt))
     if told.evicted is not None:
-        page.fact("Preempted", *_evicted(told.evicted))
+        page.fact("Preempted", _evicted(told.evicted))
+        page.fact("", (told.evicted.message, FAINT))
+        page.fact("", told.evicted.because)
     if told.since is not None and told.verdict is not Fate.DELETED:
         scheduled = told.object.kind in ("Pod", "PodGroup", "CompositePodGroup")
         page.fact("Since" if scheduled else "Created", _time(told.since))
 
 
-def _evicted(evicted: Eviction) -> tuple[Cell, ...]:
+def _evicted(evicted: Eviction) -> str:
     by = evicted.by.replace("/", " ", 1)
-    where = f" (attempt at position {evicted.attempt_position}: {evicted.message})"
-    return f"by {by} at {_time(evicted.time)}", (where, FAINT)
+    return f"by {by} at {_time(evicted.time)}, attempt at position {evicted.attempt_position}"
 
 
 def _quorum(quorum: Quorum) -> str:
@@ -193,7 +194,7 @@ def _decisive(told: Explanation, level: int) -> tuple[Shape, ...]:
     """The shapes to tell of: in a tree those that decided, unless the domains say it better."""
     if told.cause is None or told.tree is None:
         return told.shapes
-    if level < 2 and any(each.group == told.cause.path[-1] for each in told.placements):
+    if level < 2 and told.cause.domain is not None:
         return ()
     return tuple(shape for shape in told.shapes if shape.pods == told.cause.pods)
 

@@ -14,7 +14,8 @@ from domain.room import Room
 from domain.scheduling.branch import Branch
 from domain.scheduling.cycle import branch_of, pending_in
 from domain.scheduling.diagnosis import Diagnosis, diagnose
-from domain.scheduling.leaf import Member
+from domain.scheduling.leaf import Member, nominated_row
+from domain.scheduling.place import place
 from domain.scheduling.preemption import room_for
 from domain.scheduling.rules import shaped
 from domain.scheduling.tree import Outcome, Placed, give_up, run_tree
@@ -78,7 +79,14 @@ class Again(NamedTuple):
     def _turn_of_pod(self) -> Turn:
         pod = self.single_pod()
         ((_, shape),) = shaped(self.state, [pod])
-        return Turn(pod, shape, room_for(self.state, self.state.spec(pod).priority, [pod]), None, None)
+        room = room_for(self.state, self.state.spec(pod).priority, [pod])
+        row = nominated_row(room, pod, shape)
+        if row is None:
+            rows = place(room, shape, 1)
+            row = rows[0] if rows else None
+            for each in rows:
+                room.forget(each, shape)
+        return Turn(pod, shape, room, None, None if row is None else room.names[row])
 
     def _members(self) -> Sequence[Member]:
         tree = self.state.tree_of(self.state.queue.entities[self.attempt.entity])

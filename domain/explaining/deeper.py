@@ -8,7 +8,7 @@ from domain.explaining.again import Again, Turn, lean_could_help
 from domain.explaining.findings import preemption_part
 from domain.explaining.looks import look
 from domain.explaining.rivals import in_detail
-from domain.explanation import Explanation, Fate, Look
+from domain.explanation import Explanation, Fate, Look, Preemption
 from domain.shapes import PodShape
 
 
@@ -34,7 +34,22 @@ def eviction_in_detail(told: Explanation, again: Again) -> Explanation:
     preemption = preemption_part(again.recorded, root)
     if preemption is None:
         return told
-    return replace(told, evicted=replace(told.evicted, preemption=in_detail(again, preemption)))
+    preemption = in_detail(again, preemption)
+    because = _because(told.evicted.by.replace("/", " ", 1), preemption)
+    return replace(told, evicted=replace(told.evicted, because=because, preemption=preemption))
+
+
+def _because(by: str, preemption: Preemption) -> str:
+    """Why the victims went and nobody else, in a sentence."""
+    if preemption.candidates:
+        best, *others = preemption.candidates
+        told = f"{best.node} was the best of the {len(preemption.candidates)} nodes that could be cleared"
+        return f"{told}: on {others[0].node} {others[0].worse_by}" if others else told
+    gone = sum(unit.fate == "victim" for unit in preemption.units)
+    return (
+        f"of the {len(preemption.units)} that rank below {by}, the more important ones came back first, "
+        f"as far as there was room; {gone} could not"
+    )
 
 
 def _looks(told: Explanation, again: Again, *, every_node: bool) -> Iterator[Look]:

@@ -1,5 +1,6 @@
 """Why a PodGroup or a CompositePodGroup is placed, waits, or has nothing that could wait."""
 
+from collections import Counter
 from collections.abc import Iterable
 
 from msgspec.structs import replace
@@ -9,8 +10,8 @@ from domain.explaining.findings import attempt_part, finding_of, names, shapes_p
 from domain.explaining.outlook import count_of, where_it_waits
 from domain.explaining.question import (
     Question,
+    ended_below,
     group_verdict,
-    has_ended,
     in_queue,
     quorum_part,
     ref_of,
@@ -29,10 +30,11 @@ def explain_group(question: Question, group: Group) -> Explanation:
     state = question.state
     bound = _bound_below(state, group)
     entity = state.entity_with(group.kind, group.key)
+    ended = ended_below(state) if entity is None else Counter[str | None]()
     told = Explanation(
         object=ref_of(group.kind, group.key, group.uid),
         at=question.at,
-        verdict=group_verdict(question, group, entity),
+        verdict=group_verdict(question, group, entity, ended),
         attempts=0 if question.attempt is None else question.attempt.attempt.number,
         quorum=quorum_part(question, group),
         attempt=None if question.attempt is None else attempt_part(question.attempt),
@@ -41,7 +43,7 @@ def explain_group(question: Question, group: Group) -> Explanation:
         evicted=eviction_part(question),
     )
     if entity is None:
-        return in_tree(question, _resting(question, told, group), group)
+        return in_tree(question, _resting(question, told, group, ended), group)
     return in_tree(question, _waiting(question, told, group, entity), group)
 
 
@@ -51,14 +53,14 @@ def _bound_below(state: State, group: Group) -> list[Pod]:
     return [state.pods[key] for leaf in leaves for key in state.members_of(leaf).bound]
 
 
-def _resting(question: Question, told: Explanation, group: Group) -> Explanation:
+def _resting(question: Question, told: Explanation, group: Group, ended: Counter[str | None]) -> Explanation:
     """A group of which nothing waits: all members are placed or have ended, or there are none."""
     state = question.state
     leaves = state.leaves_of(group.kind, group.key)
-    on_nodes, ended = sum(len(each.pods) for each in told.bound), has_ended(state, leaves)
-    if on_nodes or ended:
+    on_nodes, over = sum(len(each.pods) for each in told.bound), sum(ended[leaf] for leaf in leaves)
+    if on_nodes or over:
         parts = [f"{count_of(on_nodes)} on nodes"] if on_nodes else []
-        parts += [f"{ended} ended"] if ended else []
+        parts += [f"{over} ended"] if over else []
         return replace(told, note=f"{', '.join(parts)}, none waits{_dying(group)}")
     return replace(told, note=f"{_without_members(state, group)}{_dying(group)}")
 

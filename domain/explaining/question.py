@@ -1,6 +1,6 @@
 """What is asked about an object, and what explanations of Pods and groups have in common."""
 
-from collections.abc import Sequence
+from collections import Counter
 from typing import NamedTuple
 
 from msgspec import UNSET
@@ -103,13 +103,15 @@ def _is_started(state: State, tree: Tree) -> bool:
     return started >= tree.group.min_count
 
 
-def group_verdict(question: Question, group: Group, entity: Entity | None) -> Fate:
-    """What has become of `group`, of which Pods wait as `entity` if any do."""
+def group_verdict(
+    question: Question, group: Group, entity: Entity | None, ended: Counter[str | None]
+) -> Fate:
+    """What has become of `group`, of which Pods wait as `entity` if any do, and others have `ended`."""
     state = question.state
     leaves = state.leaves_of(group.kind, group.key)
     bound = any(state.members_of(leaf).bound for leaf in leaves)
     if entity is None:
-        return Fate.SCHEDULED if bound or has_ended(state, leaves) else Fate.GATED
+        return Fate.SCHEDULED if bound or any(ended[leaf] for leaf in leaves) else Fate.GATED
     if bound:
         return Fate.PARTLY_SCHEDULED
     if entity.hold is not None:
@@ -125,10 +127,9 @@ _FATES = {
 }
 
 
-def has_ended(state: State, leaves: Sequence[str]) -> int:
-    """How many Pods that name one of the PodGroups `leaves` have ended."""
-    within = set(leaves)
-    return sum(1 for pod in state.pods.values() if pod.group in within and pod.terminal)
+def ended_below(state: State) -> Counter[str | None]:
+    """How many Pods have ended, by the key of the PodGroup that they name."""
+    return Counter(pod.group for pod in state.pods.values() if pod.terminal)
 
 
 def in_queue(question: Question, told: Explanation, entity: Entity) -> Explanation:

@@ -16,7 +16,7 @@ from domain.scheduling.units import allowances, subject_of, units_below, violati
 _COMPARED = (
     "more of its victims break a budget",
     "its most important victim has a higher priority",
-    "its victims have higher priorities together",
+    "the priorities of its victims add up to more",
     "it has more victims",
     "its most important victim has run for longer",
     "its name comes later",

@@ -1,5 +1,6 @@
 """A tree of groups: what each of them needs and has, and which of them decided that it was refused."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ from domain.events import GroupFinding, ShapeFinding
 from domain.explaining.domains import best_domain, domains_line, kind_of_domain, placements_part
 from domain.explaining.findings import Recorded, names
 from domain.explaining.outlook import missing_below
-from domain.explaining.question import Question, group_verdict, quorum_part
+from domain.explaining.question import Question, ended_below, group_verdict, quorum_part
 from domain.explanation import Cause, Explanation, Fate, Placement, TreeNode
 from domain.forest import Tree
 from domain.objects import POD_GROUP, Group
@@ -82,11 +83,12 @@ def _placements(found: Found, group: Group) -> tuple[Placement, ...]:
     own = found.groups.get(group.subject)
     if own is None:
         return ()
-    above = [each.group for each in found.ancestors(own)]
+    line = {each.group for each in (own, *found.ancestors(own))}
     return tuple(
         placement
         for each in found.groups.values()
-        if each.group in above or each is own or own in found.ancestors(each)
+        if each.placements
+        and (each.group in line or any(above.group == own.group for above in found.ancestors(each)))
         for placement in placements_part(each)
     )
 
@@ -99,15 +101,17 @@ def tree_part(question: Question, group: Group) -> TreeNode | None:
     found = found_in(question.state, question.attempt)
     if found is not None and root.subject not in found.groups:
         found = None
-    return _node(question, question.state.forest.tree(root), found)
+    tree = question.state.forest.tree(root)
+    idle = any(not question.state.members_of(leaf.group.key).created for leaf in tree.leaves())
+    return _node(question, tree, found, ended_below(question.state) if idle else Counter())
 
 
-def _node(question: Question, tree: Tree, found: Found | None) -> TreeNode:
+def _node(question: Question, tree: Tree, found: Found | None, ended: Counter[str | None]) -> TreeNode:
     group = tree.group
-    children = tuple(_node(question, child, found) for child in tree.children)
+    children = tuple(_node(question, child, found, ended) for child in tree.children)
     quorum = quorum_part(question, group)
     entity = question.state.entity_with(group.kind, group.key)
-    verdict = group_verdict(question, group, entity)
+    verdict = group_verdict(question, group, entity, ended)
     own = None if found is None else found.groups.get(group.subject)
     tried = own if entity is not None and entity.hold is None else None
     return TreeNode(

@@ -148,6 +148,24 @@ def test_why_at_a_moment_and_at_a_level(rejected: Api) -> None:
     brief = rejected.get(f"{GANG}/why?level=0")
     assert brief == {name: rejected.get(f"{GANG}/why")[name] for name in brief}
     assert list(brief) == ["object", "at", "verdict", "summary", "note"]
+    usual, alike, full = (rejected.get(f"{GANG}/why?level={level}") for level in (1, 2, 3))
+    assert usual["looks"] == []
+    ((second,), (third,)) = alike["looks"], full["looks"]
+    assert second == third | {"nodes": []}
+    refusal = {"filter": "NodeResourcesFit", "reason": "Insufficient cpu", "preemptionMayHelp": True}
+    assert second["alike"] == [
+        {
+            "nodes": ["n1"],
+            "count": 1,
+            "verdict": [refusal],
+            "free": [{"name": "cpu", "least": "0", "most": "0"}],
+        }
+    ]
+    assert third["nodes"] == [
+        {"node": "n1", "verdict": [refusal], "free": {"cpu": "0"}, "scores": None, "total": None}
+    ]
+    assert full["placements"] == []
+    assert rejected.get(f"{GANG}/why?at=3&level=3")["verdict"] == "Gated"
     assert rejected.get(f"{BOOK}/nodes/n1/why")["object"]["name"] == "n1"
 
 

@@ -17,9 +17,10 @@ from worker.history import history
 from worker.scenarios import Scenario, find_scenarios, run_scenario
 
 TESTS = Path(__file__).resolve().parent.parent
+PARTS = ("gang", "lifecycle", "cpg", "tas", "cpg-tas", "preemption")
 SCENARIOS = [
     pytest.param(scenario, id=scenario.path.relative_to(TESTS).as_posix())
-    for scenario in find_scenarios((TESTS / "cases", TESTS / "conformance"))
+    for scenario in find_scenarios((TESTS / "cases", *(TESTS / "conformance" / part for part in PARTS)))
 ]
 
 
