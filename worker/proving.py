@@ -63,8 +63,10 @@ def help_for(cluster: Cluster, state: State, kind: str, key: str, *, now: int, b
     return what_helps(state, kind, key, stored=stored, fork=fork)
 
 
-def until(deadline: float) -> Budget:
-    """A budget that also ends `deadline` seconds from now."""
+def until(deadline: float) -> Budget | None:
+    """A budget that also ends `deadline` seconds from now; None if that is at once."""
+    if deadline <= 0:
+        return None
     end = time.monotonic() + deadline
     return Budget(stop=lambda: time.monotonic() >= end)
 

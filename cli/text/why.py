@@ -7,6 +7,7 @@ from cli.console import STYLES
 from cli.text.depths import add_look, add_placements, add_preemption
 from cli.text.lines import FAINT, LABEL, SHORT, Cell, Page, listed
 from cli.text.tree import add_tree
+from cli.text.whathelps import add_help
 from domain.explanation import (
     Attempt,
     Brief,
@@ -44,6 +45,7 @@ def _page(told: Brief, level: int, *, past: bool = False, indent: int = 0) -> Pa
     page.gap()
     _standing(page, told, past=past)
     _refusal(page, told, level)
+    add_help(page, told)
     _places(page, told)
     _capacity(page, told)
     if told.before is not None:
@@ -144,12 +146,15 @@ def _refusal(page: Page, told: Explanation, level: int) -> None:
         page.fact("Victims", listed(told.preemption.victims))
     if told.cause is not None:
         _cause(page, told, told.cause)
-    if told.lean:
+    if told.lean and not any(change.kind == "configure" for change in told.would_help):
         page.fact(
             "Would start", "with siblings: lean, where each PodGroup gets its minimum before any gets more"
         )
     if told.proof_by is not None:
         page.fact("Proof", f"no placement exists: {told.proof_by}")
+    if told.missed:
+        spots = listed(tuple(f"{spot.pod} on {spot.node}" for spot in told.missed))
+        page.fact("Missed", f"there is a placement that taking Pods one by one does not find: {spots}")
     if told.tree is not None:
         page.gap()
         asked = _asked(told)

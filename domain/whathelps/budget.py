@@ -6,6 +6,9 @@ from typing import Final
 DECISIONS: Final = 4_000
 """Attempts on forks that one search makes at most, a fork itself counted as one."""
 
+DEADLINE_S: Final = 2.0
+"""How many seconds a search may take if nobody says otherwise; whoever has a clock sees to it."""
+
 
 class CutOff(Exception):
     """The search has used up what it may cost."""

@@ -1,4 +1,4 @@
-"""Wherever a scenario ends with something that waits: what is offered, done to the real cluster, starts it."""
+"""Where a scenario ends with something that waits: what is offered, done to the real cluster, starts it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -53,9 +53,7 @@ def waiting(cluster: Cluster) -> list[tuple[str, str]]:
 def starts(cluster: Cluster, clock: VirtualClock, kind: str, key: str, proved: Proved) -> bool:
     """Whether the object starts once a user has made the change."""
     goal = goal_for(cluster.state, kind, key)
-    answers = cluster.answer(
-        [Request(lambda batch: [make(batch, edit) for edit in proved.candidate.edits])]
-    )
+    answers = cluster.answer([Request(lambda batch: [make(batch, edit) for edit in proved.candidate.edits])])
     assert isinstance(answers[0], list), f"the change is refused: {answers[0]}"
     worker, end = Worker(cluster), clock.now() + LONGEST
     while not goal.reached(cluster.state):
