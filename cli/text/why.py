@@ -154,7 +154,8 @@ def _refusal(page: Page, told: Explanation, level: int) -> None:
         page.fact("Proof", f"no placement exists: {told.proof_by}")
     if told.missed:
         spots = listed(tuple(f"{spot.pod} on {spot.node}" for spot in told.missed))
-        page.fact("Missed", f"there is a placement that taking Pods one by one does not find: {spots}")
+        page.fact("Missed", "a placement that the scheduler, which takes Pods one by one, does not find:")
+        page.fact("", spots)
     if told.tree is not None:
         page.gap()
         asked = _asked(told)

@@ -124,18 +124,18 @@ def _node_counts(room: Room, need: Need, rows: Rows) -> str | None:
     counted = f"counted node by node{shapes}{_apart(room, need, bound)}"
     if need.key is None:
         return f"{counted}, there is room for {most} of {members}"
-    return f"{counted}, no value of {need.key} has room for more than {most} of {members}"
+    return f"{counted}, no {need.key} has room for more than {most} of {members}"
 
 
 def _group_counts(room: Room, need: Need, places: list[Rows]) -> str | None:
     most = max(sum(_node_counts(room, child, each) is None for child in need.children) for each in places)
     if most >= need.needed:
         return None
-    counted = "counted node by node, each group as if it were alone"
+    counted = "each group as if alone"
     groups = f"the {need.needed} groups needed" if need.needed > 1 else "the group needed"
     if need.key is None:
         return f"{counted}, there is room for {most} of {groups}"
-    return f"{counted}, no value of {need.key} has room for more than {most} of {groups}"
+    return f"{counted}, no {need.key} has room for more than {most} of {groups}"
 
 
 def _possible(room: Room, need: Need, rows: Rows) -> int:
