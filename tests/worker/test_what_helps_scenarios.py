@@ -6,14 +6,11 @@ from pathlib import Path
 import pytest
 
 from domain.whathelps.budget import Budget
-from domain.whathelps.changes import Proved
-from domain.whathelps.goal import goal_for
+from helping import starts
 from store.engine import Store, open_store
-from worker.batch import Request
 from worker.clocks import VirtualClock
 from worker.cluster import Cluster
-from worker.loop import Worker
-from worker.proving import LONGEST, help_for, make
+from worker.proving import help_for
 from worker.scenarios import Scenario, find_scenarios, run_scenario
 
 TESTS = Path(__file__).resolve().parent.parent
@@ -48,21 +45,6 @@ def waiting(cluster: Cluster) -> list[tuple[str, str]]:
             found[entity.kind, entity.key] = None
         found["Pod", next(cluster.state.pending_of(entity)).key] = None
     return list(found)
-
-
-def starts(cluster: Cluster, clock: VirtualClock, kind: str, key: str, proved: Proved) -> bool:
-    """Whether the object starts once a user has made the change."""
-    goal = goal_for(cluster.state, kind, key)
-    answers = cluster.answer([Request(lambda batch: [make(batch, edit) for edit in proved.candidate.edits])])
-    assert isinstance(answers[0], list), f"the change is refused: {answers[0]}"
-    worker, end = Worker(cluster), clock.now() + LONGEST
-    while not goal.reached(cluster.state):
-        if not worker.step():
-            due = worker.next_due()
-            if due is None or due > end:
-                return False
-            clock.advance_to(due)
-    return True
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
