@@ -174,7 +174,7 @@ def test_what_would_help(rejected: Api) -> None:
     assert {"change": "lower minCount to 1", "from": "2", "to": "1"}.items() <= told["wouldHelp"][1].items()
     assert told["wouldHelpCutOff"] is False
     assert rejected.get(f"{GANG}/why?deadline=0")["wouldHelp"] == []
-    assert rejected.get(f"{GANG}/why?at=3&deadline=50")["wouldHelp"][0]["kind"] == "create"
+    assert rejected.get(f"{GANG}/why?at=3&deadline=50")["wouldHelp"][0]["kind"] == "lowerMinimum"
     assert rejected.refused("GET", f"{GANG}/why?deadline=-1")[0] == 400
 
 
