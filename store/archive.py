@@ -304,7 +304,8 @@ def _parse_header(line: bytes) -> ArchiveHeader:
 def _check_header(header: ArchiveHeader) -> None:
     """Raise ValueError if the fields do not go together."""
     begins = header.start_lines > 0
-    if begins != (header.first_position > 1) or begins != bool(header.start_hash):
+    follows = header.first_position > 1 if begins else header.first_position == 1
+    if not follows or begins != bool(header.start_hash):
         raise ValueError(
             f"it begins at position {header.first_position} with {header.start_lines} lines of start"
         )
