@@ -6,9 +6,7 @@ several, compare as they did before: the pieces' pseudonyms compare as the piece
 still comes before any longer one.
 """
 
-import hashlib
 import re
-import uuid
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 
@@ -18,27 +16,21 @@ _PREFIX = "x"
 
 
 class Pseudonyms:
-    """Replaces texts. `codes` has the pseudonym of every piece; `key` makes uids unguessable."""
+    """Replaces texts. `codes` has the pseudonym of every piece."""
 
-    def __init__(self, codes: Mapping[str, str], key: bytes) -> None:
+    def __init__(self, codes: Mapping[str, str]) -> None:
         self._codes = codes
-        self._key = key
 
     def text(self, text: str) -> str:
         """The pseudonym of `text`, of which all pieces are known."""
         return _PIECE.sub(lambda piece: self._codes[piece[0]], text)
-
-    def uid(self, uid: str) -> str:
-        """The uid that stands for `uid`."""
-        digest = hashlib.sha256(self._key + uid.encode()).digest()
-        return str(uuid.UUID(bytes=digest[:16], version=4))
 
 
 class Collector(Pseudonyms):
     """Changes nothing, and notes the pieces of all that it is asked for."""
 
     def __init__(self) -> None:
-        super().__init__({}, b"")
+        super().__init__({})
         self.pieces: dict[str, None] = {}
 
     def text(self, text: str) -> str:

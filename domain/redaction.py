@@ -168,7 +168,7 @@ class Redactor:
             changed["message"] = REDACTED
         uid = getattr(payload, "uid", None)
         if uid is not None:
-            changed["uid"] = self._names.uid(uid)
+            changed["uid"] = self.name(uid)
         for field in ("object", "status"):
             raw = getattr(payload, field, UNSET)
             if raw is not UNSET:
@@ -309,8 +309,6 @@ class Redactor:
         match field:
             case "type" if text in _TYPES:
                 return text
-            case "uid":
-                return self._names.uid(text)
             case "image":
                 return self._image(text)
             case "schedulerName":

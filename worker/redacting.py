@@ -48,7 +48,6 @@ def redact_log(
     log: EventLog,
     out: BinaryIO,
     *,
-    key: bytes,
     codes: Mapping[str, str],
     spool: Spool,
     after: int = 0,
@@ -76,7 +75,7 @@ def redact_log(
         collector.text(decode_line(stored.line).actor)
         numeric.update(numeric_keys(payload))
     codes = with_codes(codes, collector.pieces)
-    writing = _Writing(log, Redactor(Pseudonyms(codes, key), numeric), after, frozenset(carried), last)
+    writing = _Writing(log, Redactor(Pseudonyms(codes), numeric), after, frozenset(carried), last)
     with spool() as rows:
         for row in writing.rows(progress):
             rows.write(row)

@@ -195,7 +195,6 @@ def _export_window(
     head, codes = redact_log(
         cluster.log,
         out,
-        key=book.key,
         codes=book.codes,
         spool=TemporaryFile,
         after=begin,
