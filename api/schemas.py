@@ -168,6 +168,50 @@ class Configuration(Wire):
     ganger: dict[str, str] = Field(description="retry: onChange or byClock; siblings: greedy or lean")
 
 
+class Moment(Wire):
+    """A position of the log and a time."""
+
+    position: int
+    time: str
+
+
+class FieldChange(Wire):
+    """One thing about an object, before and after; null where it has no such thing."""
+
+    field: str
+    before: str | None
+    after: str | None
+
+
+class ObjectChange(Wire):
+    """What became of an object; `group` is the PodGroup of a Pod."""
+
+    object: str
+    change: str = Field(description="created, deleted, replaced (another of that name) or changed")
+    group: str | None
+    fields: list[FieldChange]
+
+
+class LaneChange(Wire):
+    """An entity that entered or left a lane, or was tried; a lane is null where it did not wait."""
+
+    entity: str
+    before: str | None
+    after: str | None
+    attempts_before: int
+    attempts_after: int
+
+
+class Difference(Wire):
+    """What differs between two moments."""
+
+    since: Moment = Field(alias="from")
+    until: Moment = Field(alias="to")
+    objects: list[ObjectChange]
+    lanes: list[LaneChange]
+    configuration: list[FieldChange]
+
+
 class Explanation(Wire):
     """Why an object is where it is; at level 0 only what is listed here."""
 

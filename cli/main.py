@@ -33,6 +33,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "config": "Show or set the configuration of the scheduler.",
     },
     "The log": {
+        "diff": "Print what changed between two moments.",
         "replay": "Fold a log from nothing and decide again at every attempt.",
         "log": "Print the head of the log, verify, export or import it.",
         "db": "Show or upgrade the schema of the store.",

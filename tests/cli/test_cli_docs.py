@@ -13,7 +13,7 @@ from cli_world import Ganger
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
 GENERAL, *SECTIONS = re.split(r"^### `ganger ([a-z ]+)`$", TEXT, flags=re.MULTILINE)
 DOCUMENTED = dict(zip(SECTIONS[::2], SECTIONS[1::2], strict=True))
-LATER = ("diff", "whatif")
+LATER = ("whatif",)
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:

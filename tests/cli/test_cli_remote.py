@@ -97,6 +97,12 @@ def test_history_from_a_server(position: str, reader: str, ganger: Ganger, optio
     assert ganger(*words, "--server", reader) == ganger(*words)
 
 
+def test_diff_from_a_server(position: str, reader: str, ganger: Ganger) -> None:
+    words = ["diff", "--from", "5", "--to", position]
+
+    assert ganger(*words, "--server", reader) == ganger(*words)
+
+
 def test_long_histories_come_page_by_page(
     position: str, reader: str, ganger: Ganger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
