@@ -20,6 +20,7 @@ from api.routers import (
     objects,
     queue,
     state,
+    whatif,
 )
 from domain.version import VERSION
 
@@ -61,7 +62,7 @@ def create_app(clusters: Clusters) -> FastAPI:
     app.state.clusters = clusters
     for router in (*objects.routers(), *kube_events.routers()):
         app.include_router(router)
-    for module in (discovery, book, queue, config, diff, attempts, log, state, health):
+    for module in (discovery, book, queue, config, diff, whatif, attempts, log, state, health):
         app.include_router(module.router)
     app.include_router(docs_page)
     add_error_handlers(app)

@@ -212,6 +212,63 @@ class Difference(Wire):
     configuration: list[FieldChange]
 
 
+class Eviction(Wire):
+    """A Pod that had to make room for an entity."""
+
+    pod: str
+    preemptor: str
+    time: str
+
+
+class Course(Wire):
+    """What became of a group or a single Pod in one fork."""
+
+    verdict: str
+    pods: int
+    bound: int
+    started: str | None
+    waited_us: int | None = Field(description="microseconds from when it began to wait to `started`")
+    nodes: dict[str, str]
+    evicted: list[Eviction]
+
+
+class Divergence(Wire):
+    """A group or single Pod that fares otherwise; null where there is none such."""
+
+    entity: str
+    without: Course | None
+    changed: Course | None = Field(alias="with")
+
+
+class Elsewhere(Wire):
+    """A Pod that is on another node than in the log."""
+
+    pod: str
+    log: str | None
+    again: str | None
+
+
+class Recorded(Wire):
+    """How the fork without the change compares with what the log holds after the fork."""
+
+    until: Moment
+    requests: int = Field(description="how many of the log were made again")
+    dropped: int = Field(description="how many of them made no sense any more with the change")
+    elsewhere: list[Elsewhere]
+
+
+class WhatIf(Wire):
+    """What a change would have come to; `complete` is false where the deadline cut it off."""
+
+    fork: Moment
+    until: str
+    complete: bool
+    changes: list[str]
+    recorded: Recorded | None
+    compared: int
+    differences: list[Divergence]
+
+
 class Explanation(Wire):
     """Why an object is where it is; at level 0 only what is listed here."""
 

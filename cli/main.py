@@ -39,6 +39,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "db": "Show or upgrade the schema of the store.",
     },
     "Simulation": {
+        "whatif": "Say what a change would have come to, now or at a past moment.",
         "simulate": "Run a trace of jobs in virtual time.",
         "test": "Run scenario files.",
     },
