@@ -52,7 +52,9 @@ class Fork:
 
 def forks_of(parent: Cluster, moment: Moment, count: int, *, head: int) -> list[Fork]:
     """`count` forks of `parent`, whose log is taken to end at `head`, at one moment. Raises Expired."""
-    body = encode_state(parent.state_at(moment.position))
+    with parent.lock:
+        present = parent.state.position == moment.position
+        body = encode_state(parent.state if present else parent.state_at(moment.position))
     return [Fork(parent, moment, body, head) for _ in range(count)]
 
 
