@@ -162,7 +162,10 @@ class BranchSnapshots(Snapshots):
 
 
 def _last_of(trunk: EventLog, position: int) -> Head:
-    event = trunk.get(position) if position else None
-    if event is None and position:
+    if position == trunk.begins_after():
+        beginning = trunk.beginning()
+        return EMPTY_HEAD if beginning is None else beginning.head
+    event = trunk.get(position)
+    if event is None:
         raise StoreError(f"stream {trunk.stream!r} has no position {position} to go on from")
-    return EMPTY_HEAD if event is None else Head(position, event.hash, event.at)
+    return Head(position, event.hash, event.at)

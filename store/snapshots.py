@@ -104,6 +104,23 @@ class Snapshots:
             notes += self._discard(stream_id, bad)
         return Loaded(found, notes)
 
+    def inspect(self, position: int) -> tuple[bytes | None, str | None]:
+        """The body of the snapshot at `position`, or what is wrong with it; it is left where it is.
+
+        Neither for one of another format.
+        """
+        with self._store.reading() as connection:
+            stream_id = self._stream_id(connection)
+            row = connection.execute(_with_event(stream_id or 0, position)).one_or_none()
+        if row is None:
+            return None, "it is gone"
+        if row.format != self._format:
+            return None, None
+        fault = self._fault(row)
+        if fault is not None:
+            return None, fault
+        return zstandard.ZstdDecompressor().decompress(row.body), None
+
     def positions(self) -> list[int]:
         """Where there are snapshots, newest first, good or not."""
         with self._store.reading() as connection:

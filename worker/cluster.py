@@ -20,7 +20,7 @@ from domain.upcast import CURRENT, draft
 from store.append import Batch as AppendedBatch
 from store.engine import Store
 from store.errors import StoreError
-from store.log import EventLog
+from store.log import EventLog, before_beginning
 from store.snapshots import Snapshots
 from store.verify import verify as verify_chain
 from worker.batch import Batch, Outcome, Request
@@ -112,10 +112,12 @@ class Cluster:
             return events
 
     def state_at(self, position: int) -> State:
-        """An independent State as of `position`. Raises Expired if the log does not reach so far."""
-        head = self.log.head().position
+        """An independent State as of `position`. Raises Expired if the log does not reach so far, or back."""
+        head, begins = self.log.head().position, self.log.begins_after()
         if position > head:
             raise Expired(f"position {position} is in the future: the log ends at {head}")
+        if position < begins:
+            raise before_beginning(position, begins)
         return self._state_as_of(position)
 
     def event(self, position: int) -> Event:
@@ -448,16 +450,25 @@ class Cluster:
             self.notes.append(f"no snapshot was left at position {state.position}: {error}")
 
     def _snapshot_at(self, position: int) -> State:
-        """The State of the newest usable snapshot up to `position`; an empty one if there is none."""
+        """The State of the newest usable snapshot up to `position`, or that before the first event."""
         found = self._snapshots.load(position)
         self.notes.extend(found.notes)
         if found.snapshot is None:
-            return State()
+            return first_state(self.log)
         try:
             return decode_state(found.snapshot.body)
         except CorruptLog as error:
             self.notes.append(f"a snapshot was not used: {error}")
-            return State()
+            return first_state(self.log)
+
+
+def first_state(log: EventLog) -> State:
+    """The State before the first event of `log`: an empty one, unless it is a window of a longer log.
+
+    Raises CorruptLog if it is of a format that this program does not know.
+    """
+    beginning = log.beginning()
+    return State() if beginning is None else decode_state(beginning.state.state)
 
 
 def _drafts(decision: Decision) -> list[Draft]:

@@ -1,14 +1,23 @@
 """Forks: a cluster that goes on from a moment of another one, in memory and in virtual time."""
 
 from collections.abc import Callable, Sequence
+from tempfile import SpooledTemporaryFile
+from typing import BinaryIO, cast
 
 from domain.state import FORMAT, State, encode_state
+from store.archive import export_log, import_log
 from store.branch import Branch, BranchSnapshots
+from store.chain import Head
+from store.origins import Origin
 from worker.clocks import VirtualClock
 from worker.cluster import Cluster
 from worker.loop import Limits, Worker
 from worker.moments import Moment
 from worker.repeating import Requests
+from worker.windows import beginning_at
+
+_IN_MEMORY = 64 << 20
+"""Bytes of a fork's log that are not put into a file on their way into the store."""
 
 LIMITS = Limits(seconds=0.1)
 """So often it is looked whether the deadline has passed."""
@@ -48,6 +57,21 @@ class Fork:
         """The earliest moment at which something happens by itself; None: never."""
         moments = (self.requests.next_due, self._worker.next_due())
         return min((moment for moment in moments if moment is not None), default=None)
+
+
+def keep(fork: Fork, name: str) -> Head:
+    """Keep `fork` as the stream `name` of the parent's store; its head.
+
+    The stream begins at the fork, with the State there and what it refers to, and knows the parent's
+    position and hash. Raises StreamNotEmpty if there is such a stream.
+    """
+    branch = fork.branch
+    origin = Origin(branch.trunk.stream, branch.base.position, branch.base.hash)
+    with SpooledTemporaryFile(max_size=_IN_MEMORY) as file:
+        out = cast(BinaryIO, file)
+        export_log(branch, out, beginning=beginning_at(fork.cluster, branch.base.position))
+        file.seek(0)
+        return import_log(branch.store, name, out, origin=origin)
 
 
 def forks_of(parent: Cluster, moment: Moment, count: int, *, head: int) -> list[Fork]:

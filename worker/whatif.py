@@ -24,10 +24,12 @@ from domain.objects import POD_GROUP, Pod
 from domain.queue import Lane
 from domain.state import State
 from domain.times import rfc3339_micro
+from store.errors import StreamNotEmpty
+from store.log import EventLog
 from worker import moments
 from worker.batch import Outcome
 from worker.cluster import Cluster
-from worker.forks import Fork, advance_together, forks_of
+from worker.forks import Fork, advance_together, forks_of, keep
 
 DEADLINE_S = 30.0
 """How long it may take, if nothing else is said."""
@@ -122,15 +124,19 @@ def whatif(
     at: moments.Moment | None = None,
     span_us: int | None = None,
     deadline_s: float = DEADLINE_S,
+    save: str | None = None,
 ) -> WhatIf:
     """What `change` would have come to from the moment `at` (None: now) on, beside what comes without it.
 
     What the log holds after that moment is asked for again in both forks. They run for `span_us`
-    microseconds, or until all is at rest. Nothing is appended to the log of `parent`. Raises Expired for
-    the future, and whatever `change` raises.
+    microseconds, or until all is at rest. Nothing is appended to the log of `parent`; with `save` the
+    changed fork is kept as a stream of that name. Raises Expired for the future, StreamNotEmpty, and
+    whatever `change` raises.
     """
     ends = time.monotonic() + deadline_s
     head = parent.log.head()
+    if save is not None:
+        _check_unused(parent, save)
     moment = at or moments.Moment(head.position, max(parent.clock.now(), head.at))
     if moment.position > head.position:
         raise Expired(f"position {moment.position} is in the future: the log ends at {head.position}")
@@ -148,6 +154,8 @@ def whatif(
         recorded = _recorded(parent, forks, stop)
     complete = complete and advance_together(forks, until=until, late=late)
     found, compared = _differences(*courses)
+    if save is not None:
+        keep(changed, save)
     return WhatIf(
         fork=Moment(position=moment.position, time=rfc3339_micro(start)),
         until=rfc3339_micro(max(fork.clock.now() for fork in forks)),
@@ -157,6 +165,13 @@ def whatif(
         compared=compared,
         differences=tuple(found),
     )
+
+
+def _check_unused(parent: Cluster, name: str) -> None:
+    """Raise StreamNotEmpty before anything is run for it."""
+    position = EventLog(parent.log.store, name).head().position
+    if position:
+        raise StreamNotEmpty(name, position)
 
 
 def _told(outcome: Outcome) -> str:

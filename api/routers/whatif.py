@@ -39,6 +39,9 @@ class Question(Wire):
     delete: list[Target] = Field([])
     configuration: dict[str, Any] | None = Field(None, description="a KubeSchedulerConfiguration")
     span: str | None = Field(None, alias="for", description="so long (15m), not until all is at rest")
+    save: str | None = Field(
+        None, min_length=1, description="keep the changed fork as a cluster of this name"
+    )
     deadline_seconds: float = Field(DEADLINE_S, ge=0, le=DEADLINE_S, description="when to cut it off")
 
 
@@ -73,6 +76,7 @@ def _answer(cluster: Cluster, question: Question) -> Any:
         at=None if question.at is None else moment(cluster, question.at),
         span_us=_span(question.span),
         deadline_s=question.deadline_seconds,
+        save=question.save,
     )
 
 

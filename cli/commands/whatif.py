@@ -7,7 +7,7 @@ import click
 
 from cli import options
 from cli.commands.delete import Target, target_in
-from cli.console import print_json, print_text
+from cli.console import note, print_json, print_text
 from cli.errors import CannotDo
 from cli.files import Manifests, naming_the_place, read_manifests
 from cli.settings import Settings, pass_settings
@@ -49,6 +49,7 @@ def _read_span(context: click.Context, parameter: click.Parameter, text: str | N
     metavar="SECONDS",
     help="Cut it off after so long.",
 )
+@click.option("--save", metavar="NAME", help="Keep the changed fork as a cluster of this name.")
 @options.output_option("json")
 @options.server_option
 @pass_settings
@@ -63,6 +64,7 @@ def command(
     namespace: str,
     span: str | None,
     deadline: float,
+    save: str | None,
     output: str | None,
     server: str | None,
 ) -> int:
@@ -80,11 +82,13 @@ def command(
         delete=_targets(doomed, doomed_files, namespace, recursive=recursive),
         apply=read_manifests(files, recursive=recursive) if files else None,
     )
-    found = _found(settings, changes, at=at, span=span, deadline=deadline, server=server)
+    found = _found(settings, changes, at=at, span=span, deadline=deadline, save=save, server=server)
     if output == "json":
         print_json(found)
     else:
         print_text(render_whatif(found))
+    if save is not None:
+        note(f"Kept as cluster {save}: ganger --cluster {save} queue, why, history, replay")
     return 0 if found.same else 1
 
 
@@ -119,6 +123,7 @@ def _found(
     at: str | None,
     span: str | None,
     deadline: float,
+    save: str | None,
     server: str | None,
 ) -> WhatIf:
     if server is not None:
@@ -134,6 +139,7 @@ def _found(
             "configuration": None if changes.config is None else changes.config[0],
             "for": span,
             "deadlineSeconds": deadline,
+            "save": save,
         }
         return Client(server, settings.cluster).whatif(question)
     from cli.moments import moment_of
@@ -146,6 +152,7 @@ def _found(
             at=moment_of(cluster, at),
             span_us=None if span is None else span_of(span),
             deadline_s=deadline,
+            save=save,
         )
 
 

@@ -58,6 +58,14 @@ def test_at_a_past_moment(full: Api) -> None:
     assert found["differences"][0]["with"]["nodes"] == {"default/a": "n2", "default/b": "n2"}
 
 
+def test_a_fork_that_is_kept(full: Api) -> None:
+    _ask(full, {"apply": [node("n2", cpu="1")], "save": "try"})
+
+    assert full.get(f"/clusters/try{BOOK}/namespaces/default/podgroups/g/why")["verdict"] == "Scheduled"
+    assert full.get(f"{BOOK}/namespaces/default/podgroups/g/why")["verdict"] == "Unschedulable"
+    assert full.refused("POST", f"{BOOK}/whatif", json={"save": "try"})[0] == 409
+
+
 @pytest.mark.parametrize(
     ("question", "code", "told"),
     [

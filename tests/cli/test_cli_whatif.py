@@ -75,6 +75,16 @@ def test_another_configuration(book: Book, ganger: Ganger, folder: Path) -> None
     assert found.out.startswith("What if  KubeSchedulerConfiguration configured\n")
 
 
+def test_a_fork_that_is_kept(book: Book, ganger: Ganger, more: str) -> None:
+    found = ganger("whatif", "--at", "5", "-f", more, "--save", "try")
+
+    assert found.err == "Kept as cluster try: ganger --cluster try queue, why, history, replay\n"
+    assert "is Scheduled" in ganger.out("--cluster", "try", "why", "pg/big")
+    assert ganger("--cluster", "try", "log", "verify").code == 0
+    again = ganger.error("whatif", "--save", "try")
+    assert again.startswith("error: stream 'try' already has")
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -158,7 +158,7 @@ def test_other_tables_on_a_server_are_left_alone(bare_postgres_url: str) -> None
         connection.execute("CREATE TABLE customers (id int)")
         upgrade_store(bare_postgres_url)
         connection.execute("DROP TABLE ganger_schema")
-    with pytest.raises(errors.NotAStore, match="a table 'events'"):
+    with pytest.raises(errors.NotAStore, match="a table 'beginnings'"):
         upgrade_store(bare_postgres_url)
 
 

@@ -3,17 +3,24 @@
 from collections.abc import Callable, Sequence
 
 import pytest
+from sqlalchemy import update
 
 from build import START, group, node, pod
 from domain.admission.kinds import POD, kind_named
-from domain.errors import Expired, Invalid, NotFound
+from domain.errors import CorruptLog, Expired, Invalid, NotFound
 from domain.events import PodBound
 from domain.times import SECOND
 from live import Live
 from store.engine import Store
+from store.errors import StreamNotEmpty
+from store.tables import origins
+from store.verify import verify
 from worker.batch import Outcome
 from worker.cluster import Cluster
+from worker.explaining import why
+from worker.history import history
 from worker.moments import Moment, moment_of
+from worker.replaying import StoredLog, replay
 from worker.whatif import Course, Eviction, WhatIf, whatif
 
 NODE = kind_named("node")
@@ -182,3 +189,43 @@ def test_the_log_stays_as_it_is(live: Live) -> None:
     assert live.cluster.log.head() == before
     assert live.cluster.refresh() == []
     assert not list(live.cluster.log.of_type(PodBound.__name__, after=before.position))
+
+
+@pytest.mark.parametrize("at", ["0", "5", None], ids=["the beginning", "the past", "now"])
+def test_a_fork_that_is_kept_is_a_cluster(live: Live, at: str | None) -> None:
+    before = live.cluster.log.head()
+    moment = None if at is None else moment_of(live.cluster, at)
+
+    whatif(live.cluster, lambda fork: fork.apply([node("n2", cpu="3")]), at=moment, save="kept")
+
+    kept = Cluster.open(live.cluster.log.store, "kept", clock=live.clock, verify=True)
+    assert why(kept, kind_named("podgroup"), "default/g").placed
+    assert replay(StoredLog(kept.log)).same
+    assert next(each.type for each in history(kept, NODE, "n2")) == "NodeAdded"
+    assert live.cluster.log.head() == before
+    verify(kept.log, deep=True)
+    assert kept.apply([pod("more")])[0].change == "created"
+
+
+def test_a_fork_of_a_fork(live: Live) -> None:
+    whatif(live.cluster, lambda fork: fork.apply([node("n2", cpu="3")]), save="kept")
+    kept = Cluster.open(live.cluster.log.store, "kept", clock=live.clock)
+
+    found = whatif(kept, lambda fork: fork.delete([(NODE, "n1")]), save="again")
+
+    assert found.changes == ("Node/n1 deleted",)
+    verify(Cluster.open(live.cluster.log.store, "again", clock=live.clock).log, deep=True)
+
+
+def test_a_fork_is_not_kept_over_another_cluster(live: Live) -> None:
+    with pytest.raises(StreamNotEmpty):
+        whatif(live.cluster, lambda _: [], save="default")
+
+
+def test_a_parent_that_was_changed_is_found_out(live: Live) -> None:
+    whatif(live.cluster, lambda _: [], save="kept")
+    with live.cluster.log.store.writing() as connection:
+        connection.execute(update(origins).values(hash=bytes(32)))
+
+    with pytest.raises(CorruptLog, match="the fork parted from 'default' here"):
+        verify(Cluster.open(live.cluster.log.store, "kept", clock=live.clock).log)
