@@ -19,6 +19,7 @@ from api.routers import (
     log,
     objects,
     queue,
+    replay,
     state,
     whatif,
 )
@@ -62,7 +63,7 @@ def create_app(clusters: Clusters) -> FastAPI:
     app.state.clusters = clusters
     for router in (*objects.routers(), *kube_events.routers()):
         app.include_router(router)
-    for module in (discovery, book, queue, config, diff, whatif, attempts, log, state, health):
+    for module in (discovery, book, queue, config, diff, whatif, attempts, log, state, replay, health):
         app.include_router(module.router)
     app.include_router(docs_page)
     add_error_handlers(app)

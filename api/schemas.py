@@ -109,6 +109,53 @@ class AttemptRecord(Wire):
     findings: LogItem | None
 
 
+class Difference(Wire):
+    """A field that came out otherwise; values as JSON, null where there is none."""
+
+    path: str
+    recorded: str | None
+    decided: str | None
+
+
+class Divergence(Wire):
+    """The first event that came out otherwise, in the batch of `attempt`, decided on `snapshot`."""
+
+    position: int
+    attempt: int
+    entity: str | None
+    snapshot: int | None
+    recorded: dict[str, Any] | None
+    decided: dict[str, Any] | None
+    differences: list[Difference]
+
+
+class BadSnapshot(Wire):
+    """A snapshot of the store that is not what the log folds to."""
+
+    position: int
+    fault: str
+
+
+class Replay(Wire):
+    """What a replay saw; `divergence` is null if every decision came out the same.
+
+    `elsewhere` counts attempts of other scheduler `versions`, `unseen` those decided on what was before
+    the log begins.
+    """
+
+    same: bool
+    events: int
+    begins_after: int
+    head_hash: str
+    attempts: int
+    elsewhere: int
+    versions: list[str]
+    unseen: int
+    snapshots: int
+    bad_snapshots: list[BadSnapshot]
+    divergence: Divergence | None
+
+
 class Head(Wire):
     """The newest event; position 0 where there is none."""
 

@@ -8,7 +8,7 @@ line byte for byte. A window of a log has the lines of its beginning before that
 import contextlib
 import io
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final, Literal, cast
@@ -147,7 +147,7 @@ def event_row(digest: bytes, line: bytes) -> bytes:
 def import_log(
     store: Store,
     stream: str,
-    source: BinaryIO,
+    source: Iterable[bytes],
     *,
     origin: Origin | None = None,
     progress: Progress | None = None,
@@ -188,7 +188,12 @@ def import_log(
     return Head(row.position, row.hash, row.at_us)
 
 
-def read_archive(source: BinaryIO) -> Archive:
+def may_be_archive(first_line: bytes) -> bool:
+    """Whether a file that begins so is meant to be a `ganger-log`, whole or not."""
+    return not first_line or FORMAT.encode() in first_line or first_line.startswith(b'{"chainHash"')
+
+
+def read_archive(source: Iterable[bytes]) -> Archive:
     """An archive, its beginning read and its events to come. Raises BadArchive, also while they are read."""
     header, beginning, contents = _open(source)
     return Archive(header, beginning, (event for event, _ in contents))
@@ -213,7 +218,7 @@ _Content = tuple[StoredEvent, tuple[str, ...]]
 """An event and its subjects."""
 
 
-def _open(source: BinaryIO) -> tuple[ArchiveHeader, Beginning | None, Iterator[_Content]]:
+def _open(source: Iterable[bytes]) -> tuple[ArchiveHeader, Beginning | None, Iterator[_Content]]:
     lines = _numbered_lines(source)
     _, first = next(lines, (1, b""))
     header = _parse_header(first)
@@ -272,7 +277,7 @@ def _carried(beginning: Beginning) -> Iterator[_Content]:
         yield StoredEvent(envelope.position, envelope.kind, envelope.at, line, digest), envelope.subjects
 
 
-def _numbered_lines(source: BinaryIO) -> Iterator[tuple[int, bytes]]:
+def _numbered_lines(source: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
     number = 0
     try:
         for number, line in enumerate(source, 1):

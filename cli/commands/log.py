@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -105,12 +106,51 @@ def export(
 @click.argument("file", type=FILE)
 @pass_settings
 def import_(settings: Settings, file: Path) -> None:
-    """Read FILE, or - for standard input, into an empty cluster."""
-    from cli.opening import opened
-    from store.archive import import_log
+    """Read FILE, or - for standard input, into an empty cluster.
 
-    with _reading(file) as source, opened(settings, create=True) as store, progress("importing") as bar:
-        print(_line(import_log(store, settings.cluster, source, progress=bar)))
+    FILE is an exported log; or a recorded watch stream, a record or an export of
+    kube-scheduler-simulator, or what `kubectl get -o yaml` or json prints. Of these the objects are
+    imported, and decisions are made anew as time goes on in them.
+    """
+    from cli.opening import opened
+    from store.archive import import_log, may_be_archive
+
+    with _reading(file) as source, progress("importing") as bar:
+        first = source.readline()
+        if not may_be_archive(first):
+            head = _import_others(settings, first + source.read(), str(file), bar)
+        else:
+            with opened(settings, create=True) as store:
+                head = import_log(
+                    store, settings.cluster, chain([first] if first else [], source), progress=bar
+                )
+    print(_line(head))
+
+
+def _import_others(settings: Settings, content: bytes, source: str, bar: Callable[..., None]) -> Head:
+    """Import what is no log of ganger: first beside the store, so that it is imported whole or not at all."""
+    from tempfile import TemporaryDirectory, TemporaryFile
+
+    from cli.opening import open_for_writing, opened
+    from store.archive import export_log, import_log
+    from worker.clocks import SystemClock, VirtualClock
+    from worker.incoming import read_incoming, take_in
+
+    incoming = read_incoming(content, source)
+    clock = VirtualClock(SystemClock().now() if incoming.live else 0)
+    with TemporaryDirectory() as folder, TemporaryFile() as archive:
+        beside = Settings(str(Path(folder) / "import.db"), settings.cluster)
+        with open_for_writing(beside, clock=clock, durable=False) as cluster:
+            late = take_in(cluster, clock, incoming, progress=bar)
+            export_log(cluster.log, archive)
+        archive.seek(0)
+        with opened(settings, create=True) as store:
+            head = import_log(store, settings.cluster, archive)
+    for kind, count in sorted(incoming.skipped.items()):
+        note(f"left out: {count} of kind {kind}, which ganger does not know")
+    if late:
+        note(f"left out: {late} changes of objects that were gone by then")
+    return head
 
 
 def _export_all(settings: Settings, file: Path | None) -> Head:
