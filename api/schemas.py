@@ -249,7 +249,7 @@ class LaneChange(Wire):
     attempts_after: int
 
 
-class Difference(Wire):
+class StateDifference(Wire):
     """What differs between two moments."""
 
     since: Moment = Field(alias="from")
@@ -279,7 +279,7 @@ class Course(Wire):
     evicted: list[Eviction]
 
 
-class Divergence(Wire):
+class OtherCourse(Wire):
     """A group or single Pod that fares otherwise; null where there is none such."""
 
     entity: str
@@ -313,7 +313,7 @@ class WhatIf(Wire):
     changes: list[str]
     recorded: Recorded | None
     compared: int
-    differences: list[Divergence]
+    differences: list[OtherCourse]
 
 
 class Explanation(Wire):

@@ -8,7 +8,7 @@ from fastapi.responses import Response
 from api.clusters import Existing
 from api.queries import moment
 from api.replies import json_reply
-from api.schemas import Difference, answers
+from api.schemas import StateDifference, answers
 from worker.comparing import compare
 from worker.moments import FORMS
 
@@ -18,7 +18,9 @@ From = Annotated[str, Query(alias="from", description=FORMS)]
 To = Annotated[str | None, Query(alias="to", description=f"{FORMS}; now if left out")]
 
 
-@router.get("/diff", summary="What differs between two moments", responses=answers(Difference, 400, 404, 410))
+@router.get(
+    "/diff", summary="What differs between two moments", responses=answers(StateDifference, 400, 404, 410)
+)
 def diff(served: Existing, since: From, until: To = None) -> Response:
     """Objects that came, went or changed, and who entered or left which lane."""
     cluster = served.cluster

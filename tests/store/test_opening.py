@@ -16,9 +16,9 @@ from store import errors
 from store.engine import Store, open_store, schema_versions, upgrade_store
 from store.location import parse_location, shown
 from store.log import EventLog
-from store.tables import metadata
 from store.schema import REVISION
 from store.sqlite import PAGE_SIZE
+from store.tables import metadata
 from store.verify import verify
 
 
