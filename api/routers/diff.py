@@ -19,7 +19,7 @@ To = Annotated[str | None, Query(alias="to", description=f"{FORMS}; now if left 
 
 
 @router.get(
-    "/diff", summary="What differs between two moments", responses=answers(StateDifference, 400, 404, 410)
+    "/diff", summary="What differs between moments", responses=answers(StateDifference, 400, 404, 410)
 )
 def diff(served: Existing, since: From, until: To = None) -> Response:
     """Objects that came, went or changed, and who entered or left which lane."""
