@@ -12,6 +12,7 @@ from api.routers import (
     attempts,
     book,
     config,
+    diff,
     discovery,
     health,
     kube_events,
@@ -20,6 +21,7 @@ from api.routers import (
     queue,
     replay,
     state,
+    whatif,
 )
 from api.schemas import explanation_schemas
 from domain.version import VERSION
@@ -63,7 +65,7 @@ def create_app(clusters: Clusters) -> FastAPI:
     app.state.clusters = clusters
     for router in (*objects.routers(), *kube_events.routers()):
         app.include_router(router)
-    for module in (discovery, book, queue, config, attempts, log, state, replay, health):
+    for module in (discovery, book, queue, config, diff, whatif, attempts, log, state, replay, health):
         app.include_router(module.router)
     app.include_router(docs_page)
     add_error_handlers(app)

@@ -222,6 +222,107 @@ class Configuration(Wire):
     ganger: dict[str, str] = Field(description="retry: onChange or byClock; siblings: greedy or lean")
 
 
+class Moment(Wire):
+    """A position of the log and a time."""
+
+    position: int
+    time: str
+
+
+class FieldChange(Wire):
+    """One thing about an object, before and after; null where it has no such thing."""
+
+    field: str
+    before: str | None
+    after: str | None
+
+
+class ObjectChange(Wire):
+    """What became of an object; `group` is the PodGroup of a Pod."""
+
+    object: str
+    change: str = Field(description="created, deleted, replaced (another of that name) or changed")
+    group: str | None
+    fields: list[FieldChange]
+
+
+class LaneChange(Wire):
+    """An entity that entered or left a lane, or was tried; a lane is null where it did not wait."""
+
+    entity: str
+    before: str | None
+    after: str | None
+    attempts_before: int
+    attempts_after: int
+
+
+class StateDifference(Wire):
+    """What differs between two moments."""
+
+    since: Moment = Field(alias="from")
+    until: Moment = Field(alias="to")
+    objects: list[ObjectChange]
+    lanes: list[LaneChange]
+    configuration: list[FieldChange]
+
+
+class Eviction(Wire):
+    """A Pod that had to make room for an entity."""
+
+    pod: str
+    preemptor: str
+    time: str
+
+
+class Course(Wire):
+    """What became of a group or a single Pod in one fork."""
+
+    verdict: str
+    pods: int
+    bound: int
+    started: str | None
+    waited_us: int | None = Field(description="microseconds from when it began to wait to `started`")
+    nodes: dict[str, str]
+    evicted: list[Eviction]
+
+
+class OtherCourse(Wire):
+    """A group or single Pod that fares otherwise; null where there is none such."""
+
+    entity: str
+    without: Course | None
+    changed: Course | None = Field(alias="with")
+
+
+class Elsewhere(Wire):
+    """A Pod that is on another node than in the log."""
+
+    pod: str
+    log: str | None
+    again: str | None
+
+
+class Recorded(Wire):
+    """How the fork without the change compares with what the log holds after the fork."""
+
+    until: Moment
+    requests: int = Field(description="how many of the log were made again")
+    dropped: int = Field(description="how many of them made no sense any more with the change")
+    elsewhere: list[Elsewhere]
+
+
+class WhatIf(Wire):
+    """What a change would have come to; `complete` is false where the deadline cut it off."""
+
+    fork: Moment
+    until: str
+    complete: bool
+    changes: list[str]
+    recorded: Recorded | None
+    compared: int
+    differences: list[OtherCourse]
+
+
 class Explanation(Wire):
     """Why an object is where it is; its schema is `explanation_schemas`."""
 

@@ -24,6 +24,7 @@ from store.chain import EMPTY_HEAD, ChainChecker, Head, StoredEvent
 from store.engine import Store
 from store.errors import BadArchive, StoreError, StreamNotEmpty
 from store.log import EventLog
+from store.origins import Origin, write_origin
 from store.verify import Progress
 
 FORMAT: Final = "ganger-log"
@@ -144,11 +145,17 @@ def event_row(digest: bytes, line: bytes) -> bytes:
 
 
 def import_log(
-    store: Store, stream: str, source: Iterable[bytes], *, progress: Progress | None = None
+    store: Store,
+    stream: str,
+    source: Iterable[bytes],
+    *,
+    origin: Origin | None = None,
+    progress: Progress | None = None,
 ) -> Head:
     """Read an archive into `stream`, which must be empty, in one transaction; return its head.
 
     The events keep their positions, bytes and hashes, so the head hash is that of the exported log.
+    `origin` says of which other stream it is a fork.
     Raises StreamNotEmpty; or BadArchive, with the line and position, and then nothing is imported.
     """
     _, beginning, contents = _open(source)
@@ -156,6 +163,8 @@ def import_log(
         row = store.backend.lock_stream(connection, stream)
         if row.position:
             raise StreamNotEmpty(stream, row.position)
+        if origin is not None:
+            write_origin(connection, row.id, origin)
         known: dict[str, int] = {}
         if beginning is not None:
             write_beginning(connection, row.id, beginning)

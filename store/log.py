@@ -256,7 +256,7 @@ class EventLog:
         """What `batches` become at `head`, and each one's outcome if it is written there."""
         self._learn(head, batches, look)
         unwritten = Appending(self.stream, head, self._known, _StoredPast(head.id, look))
-        return unwritten, [_outcome(unwritten, batch) for batch in batches]
+        return unwritten, [outcome_of(unwritten, batch) for batch in batches]
 
     def _learn(self, head: StreamRow, batches: Sequence[Batch], look: "Look") -> None:
         """Look up the ids of those subjects that the stream may have named before and are not known."""
@@ -404,7 +404,8 @@ _as_event: Callable[[Iterable[object]], StoredEvent] = partial(tuple.__new__, St
 """`StoredEvent._make` without its check of the length, at a third of the price."""
 
 
-def _outcome(unwritten: Appending, batch: Batch) -> Outcome:
+def outcome_of(unwritten: Appending, batch: Batch) -> Outcome:
+    """What becomes of `batch` as the next one of `unwritten`."""
     try:
         return unwritten.append(batch)
     except GangerError as refusal:

@@ -114,3 +114,12 @@ beginnings = Table(
     Column("start_hash", LargeBinary, nullable=False),  # of the state and all carried events
     Column("line", LargeBinary, nullable=False),  # the state, see store.beginnings
 )
+
+origins = Table(
+    "origins",
+    metadata,
+    Column("stream_id", Integer, primary_key=True, autoincrement=False),
+    Column("parent", _Name, nullable=False),  # the stream that this one is a fork of
+    Column("position", BigInteger, nullable=False),  # of the last event in common
+    Column("hash", LargeBinary, nullable=False),  # of that event
+)

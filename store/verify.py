@@ -14,6 +14,7 @@ from store.beginnings import read_beginning
 from store.chain import EMPTY_HEAD, ChainChecker, Head, StoredEvent
 from store.errors import StoreDamaged
 from store.log import EventLog
+from store.origins import read_origin
 from store.tables import events, objects, streams, subjects
 
 Progress = Callable[[int], None]
@@ -55,6 +56,7 @@ def verify(
     except StoreDamaged as error:
         raise _damaged(log, checker.head.position, claimed.position, error) from error
     _check_head(checker.head, claimed, last)
+    _check_origin(log)
     if index is not None:
         index.check(claimed.position)
     return claimed
@@ -71,6 +73,26 @@ def _claimed_and_last(log: EventLog) -> tuple[Head, int]:
             return EMPTY_HEAD, 0
         last = select(func.max(events.c.position)).where(events.c.stream_id == row.id)
         return Head(row.position, row.hash, row.at_us), connection.execute(last).scalar() or 0
+
+
+def _check_origin(log: EventLog) -> None:
+    """Check that a fork parted from its parent where it says. Raises CorruptLog."""
+    with log.store.reading() as connection:
+        origin = read_origin(connection, log.stream)
+    if origin is None or origin.position == 0:
+        return
+    for stream in (log, EventLog(log.store, origin.parent)):
+        beginning = stream.beginning()
+        if beginning is not None and beginning.head.position == origin.position:
+            found = beginning.head.hash
+        else:
+            event = stream.get(origin.position)
+            found = b"" if event is None else event.hash
+        if found != origin.hash:
+            raise CorruptLog(
+                f"the fork parted from {origin.parent!r} here, and {stream.stream!r} has another event",
+                position=origin.position,
+            )
 
 
 def _check_beginning(log: EventLog) -> tuple[Head, Sequence[Envelope]]:

@@ -19,6 +19,7 @@ from domain.state import FORMAT, State, decode_state, encode_state
 from domain.upcast import CURRENT, draft
 from store.append import Batch as AppendedBatch
 from store.engine import Store
+from store.errors import StoreError
 from store.log import EventLog, before_beginning
 from store.snapshots import Snapshots
 from store.verify import verify as verify_chain
@@ -29,6 +30,10 @@ from worker.turns import Turns
 
 SNAPSHOT_EVERY = 20_000
 """Events between two snapshots; folding so many takes a fraction of a second."""
+
+WAYPOINT_EVERY = 2_000
+"""Events between two snapshots that are left where somebody has looked at the past: who looks there again
+folds fewer, in some hundredths of a second."""
 
 MANIFESTS_AT_A_TIME = 500
 """How many manifests are read by one query; databases bound the number of its parameters."""
@@ -422,17 +427,27 @@ class Cluster:
             listener(self.state, events)
         before = events[0].position - 1
         if before // SNAPSHOT_EVERY != self.state.position // SNAPSHOT_EVERY:
-            self._take_snapshot()
+            self._save(self.state)
 
-    def _take_snapshot(self) -> None:
-        position = self.state.position
-        stored = self.log.get(position)
+    def _save(self, state: State) -> None:
+        stored = self.log.get(state.position)
         if stored is not None:
-            self._snapshots.save(position, stored.hash, encode_state(self.state))
+            self._snapshots.save(state.position, stored.hash, encode_state(state))
 
     def _state_as_of(self, position: int) -> State:
         state = self._snapshot_at(position)
+        waypoint = position - position % WAYPOINT_EVERY
+        if waypoint - state.position >= WAYPOINT_EVERY:
+            fold(state, self._read(state.position, waypoint))
+            self._leave_waypoint(state)
         return fold(state, self._read(state.position, position))
+
+    def _leave_waypoint(self, state: State) -> None:
+        """Keep `state`, so that nobody need fold up to it again; not where the store cannot be written."""
+        try:
+            self._save(state)
+        except StoreError as error:
+            self.notes.append(f"no snapshot was left at position {state.position}: {error}")
 
     def _snapshot_at(self, position: int) -> State:
         """The State of the newest usable snapshot up to `position`, or that before the first event."""

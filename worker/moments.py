@@ -37,6 +37,14 @@ def moment_of(cluster: Cluster, text: str) -> Moment:
     return Moment(position, now)
 
 
+def span_of(text: str) -> int:
+    """The length of time that `text` names, such as `90s` or `2h`, in microseconds. Raises ValueError."""
+    span = _AGE.fullmatch(f"-{text}")
+    if span is None:
+        raise ValueError("must be a length of time, such as 90s, 15m or 2h")
+    return int(span["count"]) * _UNITS[span["unit"]]
+
+
 def time_of(cluster: Cluster, text: str) -> int:
     """The time of `moment_of`, in microseconds. Raises as it does."""
     if text.isascii() and text.isdecimal():
