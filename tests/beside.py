@@ -107,11 +107,11 @@ class Beside:
                     self._check_done()
                     self._attempt(attempt)
                 case ev.PodBound() as bound:
-                    assert self._bindings[:1] == [(bound.pod, bound.node)]
+                    assert self._bindings[:1] == [(bound.pod, bound.node)], bound
                     del self._bindings[0]
                     self._check_room(bound.pod, bound.node)
                 case ev.PodNominated() as nominated:
-                    assert self._hopes.pop(nominated.pod) == nominated.node
+                    assert self._hopes.pop(nominated.pod, "as before") == nominated.node, nominated.pod
                 case ev.PodEvicted() as evicted:
                     assert self._evictions[:1] == [evicted.pod]
                     del self._evictions[0]
@@ -165,11 +165,11 @@ class Beside:
         dying = {key for key, pod in model.pods.items() if is_deleting(pod.manifest)}
         attempt = model.attempt(made.entity)
         outcome = attempt.outcome
-        assert made.outcome == VERDICTS[outcome.verdict]
+        assert made.outcome == VERDICTS[outcome.verdict], f"{made}, expected {outcome}"
         assert made.number == attempt.number
         if made.same_as is None:
             assert sorted(made.skipped) == sorted(outcome.skipped)
-            assert list(made.victims) == outcome.victims
+            assert list(made.victims) == outcome.victims, made.entity
         self._bindings = list(outcome.bound.items())
         self._evictions = [key for key in outcome.victims if key not in dying]
         self._hopes = {
