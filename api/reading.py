@@ -68,6 +68,7 @@ def list_body(
     )
     resume = decode_continue(query.resume) if query.resume else None
     state: State | None
+    now: int | None
     if resume is not None:
         state, now = cluster.state_at(resume.position), resume.now
     else:

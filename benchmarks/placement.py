@@ -11,7 +11,7 @@ from domain.room import Room
 from domain.scheduling.eligibility import eligibility
 from domain.scheduling.evaluate import feasible
 from domain.scheduling.place import place
-from domain.scheduling.score import DEFAULT, by_facts, by_resources
+from domain.scheduling.score import by_facts, by_resources
 from domain.shapes import PodShape, shape_of
 
 NODES = 5_000
@@ -49,8 +49,8 @@ def used_nodes(seed: int = 1) -> NodeTable:
 def recomputed(room: Room, wanted: PodShape) -> int:
     """The row of one more Pod, placed after one pass over all nodes."""
     rows = np.flatnonzero(feasible(room, wanted))
-    points = by_facts(eligibility(room.roster, wanted), rows, DEFAULT)
-    points += by_resources(room, wanted, room.load(wanted, rows), DEFAULT)
+    points = by_facts(eligibility(room, wanted), rows, room.profile.weights)
+    points += by_resources(room, wanted, room.load(wanted, rows))
     row = int(rows[np.argmax(points)])
     room.assume(row, wanted)
     return row

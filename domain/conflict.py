@@ -8,10 +8,13 @@ from msgspec import UNSET
 
 from domain import events as ev
 from domain.scheduling.cycle import Decision
+from domain.state import State
 
 
-def stands(decision: Decision, event: ev.Event) -> bool:
+def stands(decision: Decision, event: ev.Event, state: State) -> bool:
     """Whether `decision` may be committed after `event`, which came after its snapshot.
+
+    `state` is that of the snapshot or a later one before the event.
 
     It may not if the event changed one of its Pods or one of the groups of its tree, took room on or
     changed a node it chose, changed a node that holds a group to its domain, changed one of its victims
@@ -19,7 +22,7 @@ def stands(decision: Decision, event: ev.Event) -> bool:
     of the tree come after the decision. With rules about other Pods in play, nothing may have changed
     that such a rule could look at.
     """
-    if _brings_rules(event.payload) or (decision.rules and _matters_to_rules(event.payload)):
+    if _brings_rules(event.payload, state) or (decision.rules and _matters_to_rules(event.payload)):
         return False
     match event.payload:
         case ev.PodAdded() as added:
@@ -69,11 +72,22 @@ def _other_attempt(decision: Decision, payload: ev.SchedulerConfigured | ev.Grou
     return isinstance(payload, ev.GroupAttempted) and payload.entity != decision.attempt.entity
 
 
-def _brings_rules(payload: ev.Payload) -> bool:
-    """Whether a Pod that may keep others away was put on a node from outside."""
-    if not isinstance(payload, ev.PodAdded | ev.PodUpdated) or payload.node is None:
-        return False
-    return payload.object is not UNSET and b'"podAntiAffinity"' in bytes(payload.object)
+def _brings_rules(payload: ev.Payload, state: State) -> bool:
+    """Whether a Pod that may keep others away was put on a node by somebody else.
+
+    So may one that another worker bound and that came after `state`, since nothing is known of it.
+    """
+    match payload:
+        case ev.PodBound() as bound:
+            pod = state.pods.get(bound.pod)
+            if pod is None or pod.uid != bound.uid:
+                return True
+            terms = state.spec(pod).peer.terms
+            return terms is not None and bool(terms.anti_affinity)
+        case ev.PodAdded() | ev.PodUpdated() as put if put.node is not None and put.object is not UNSET:
+            return b'"podAntiAffinity"' in bytes(put.object)
+        case _:
+            return False
 
 
 def _matters_to_rules(payload: ev.Payload) -> bool:

@@ -183,6 +183,11 @@ class SchedulerConfigured(Fact, frozen=True, kw_only=True):
         configured = dict(zip(self.scheduler_names, self.profiles, strict=False))
         return configured.get(scheduler, DEFAULT_PROFILE)
 
+    @property
+    def disabled_somewhere(self) -> frozenset[str]:
+        """The filters that are off in one of the profiles."""
+        return frozenset(name for profile in self.profiles for name in profile.disabled_filters)
+
 
 class BindingFailed(Fact, frozen=True, kw_only=True):
     """A live cluster refused the binding of a Pod: it is pending again."""

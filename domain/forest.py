@@ -30,6 +30,12 @@ class Tree(msgspec.Struct, frozen=True):
         """How many levels it has, its own included."""
         return 1 + max((child.levels for child in self.children), default=0)
 
+    def groups(self) -> Iterator[Group]:
+        """The groups in it, parents first."""
+        yield self.group
+        for child in self.children:
+            yield from child.groups()
+
     def leaves(self) -> "Iterator[Tree]":
         """The PodGroups in it, in order."""
         if self.group.kind == POD_GROUP:

@@ -11,9 +11,11 @@ import enum
 import heapq
 from collections.abc import Callable, Iterator
 from math import isqrt
+from typing import NamedTuple
 
 import msgspec
 
+from domain.shapes import PodShape
 from domain.times import SECOND
 
 SILENCE_US = 300 * SECOND
@@ -55,18 +57,32 @@ class Hold(msgspec.Struct, frozen=True, gc=False, array_like=True):
 class Stir(enum.IntEnum):
     """What kind of change could turn a refusal around, from rare to frequent.
 
-    An entity sleeps on the last kind that can matter to it; a change wakes all that sleep on its
-    kind or on a later one. Erring means trying once too often, never too seldom.
+    An entity sleeps on the last kind that can matter to it. Which changes of that kind do is for the
+    hints to say (`domain.hints`); erring means trying once too often, never too seldom.
     """
 
     OWN = 0
     """Only its own Pods and groups."""
     ROOM = 1
-    """A node came or changed, or something left one, or a namespace has other labels."""
+    """More room on a node that it could have: the node came or changed, or something left it."""
     MOVE = 2
     """Anything that changes which node would be chosen, such as a Pod bound elsewhere."""
     RULE = 3
     """What only rules about other Pods can see, such as a Pod that began to end."""
+
+
+class Asks(NamedTuple):
+    """What a refused entity asks for: `pods` Pods, of the distinct `shapes`."""
+
+    shapes: tuple[PodShape, ...]
+    pods: int
+
+
+class Wish(NamedTuple):
+    """What all entities that are woken by the same changes have in common, but for their size."""
+
+    stir: Stir
+    shapes: tuple[PodShape, ...]
 
 
 class Entity(msgspec.Struct, kw_only=True, gc=False, array_like=True):
@@ -74,7 +90,8 @@ class Entity(msgspec.Struct, kw_only=True, gc=False, array_like=True):
 
     `timestamp` is when it began to wait (microseconds); `attempts` counts all attempts of this
     entity, `unschedulable` and `errors` those that its backoff is counted from. `changed` is the
-    position of the last event about itself, `snapshot` the one its last attempt was decided on,
+    position of the last event about itself, `woken` that of the first other one since its last attempt
+    that could matter to it, `snapshot` the one this attempt was decided on,
     `last_attempt` where that attempt stands, and `findings` a digest of what it found, which stand
     at `findings_at`.
     """
@@ -91,6 +108,7 @@ class Entity(msgspec.Struct, kw_only=True, gc=False, array_like=True):
     verdict: Verdict = Verdict.UNTRIED
     wakes_on: Stir = Stir.OWN
     changed: int = 0
+    woken: int = 0
     snapshot: int = 0
     due_us: int = 0
     last_attempt: int = 0
@@ -139,11 +157,15 @@ def due_after(timestamp: int, backoff: int) -> int:
     return ((timestamp + backoff) // SECOND + 1) * SECOND
 
 
+_NOTHING = Asks((), 0)
+
+
 class Queue:
     """All entities, and the indexes that find the next one.
 
-    `stirred[k]` is the position of the last change of kind `k`. The heaps may hold entries that
-    have been overtaken; an entry counts while its ticket is the entity's latest.
+    `stirred[k]` is the position of the last change of kind `k`, whomever it could help: what counts
+    for attempts that were under way then. The heaps may hold entries that have been overtaken; an
+    entry counts while its ticket is the entity's latest.
     """
 
     def __init__(self) -> None:
@@ -155,7 +177,11 @@ class Queue:
         self._waiting: list[tuple[int, SortKey, int, str]] = []
         self._poppable: list[tuple[int, SortKey, int, str]] = []
         self._silent: list[tuple[int, int, str]] = []
-        self._asleep: list[dict[str, int]] = [{} for _ in Stir]
+        self._asks: dict[str, Asks] = {}
+        self._asleep: list[dict[Wish, dict[int, dict[str, int]]]] = [{} for _ in Stir]
+        """Tickets of those that sleep, by kind, wish, number of Pods and name."""
+        self._beds: dict[str, tuple[Wish, int]] = {}
+        """Where in `_asleep` each of them is."""
         self.by_clock = False
 
     def lane(self, entity: Entity, now: int) -> Lane:
@@ -177,15 +203,20 @@ class Queue:
 
     def woken_at(self, entity: Entity) -> int:
         """The position of the last change that could matter to `entity`."""
-        return max(entity.changed, *(self.stirred[kind] for kind in range(1, entity.wakes_on + 1)), 0)
+        return max(entity.changed, entity.woken)
 
-    def put(self, entity: Entity) -> None:
-        """Take in `entity`, or look again at one whose standing has changed."""
+    def put(self, entity: Entity, asks: Asks | None = None) -> None:
+        """Take in `entity`, or look again at one whose standing has changed.
+
+        `asks` is what it asked for in its last attempt, if that is news.
+        """
         name = entity.name
         self.entities[name] = entity
         self._issued += 1
         ticket = self._tickets[name] = self._issued
         self._no_longer_asleep(name)
+        if asks is not None:
+            self._asks[name] = asks
         if entity.hold is not None:
             if entity.speaks_us is not None:
                 heapq.heappush(self._silent, (entity.speaks_us, ticket, name))
@@ -195,29 +226,73 @@ class Queue:
         elif self.awake(entity):
             self._await_due(entity, ticket)
         elif entity.wakes_on is not Stir.OWN:
-            self._asleep[entity.wakes_on][name] = ticket
+            shapes, pods = self._asks.get(name, _NOTHING)
+            wish = Wish(entity.wakes_on, shapes)
+            self._asleep[wish.stir].setdefault(wish, {}).setdefault(pods, {})[name] = ticket
+            self._beds[name] = wish, pods
 
     def drop(self, name: str) -> None:
         """Forget an entity that has no pending Pod any more."""
         if self.entities.pop(name, None) is not None:
             del self._tickets[name]
             self._no_longer_asleep(name)
+            self._asks.pop(name, None)
+
+    def note(self, kind: Stir, position: int) -> None:
+        """Something of `kind` happened at `position`, whoever is to be woken by it."""
+        self.stirred[kind] = position
+
+    def last_stir(self, kind: Stir) -> int:
+        """The position of the last change of `kind` or of a rarer one; 0 if there was none."""
+        return max(self.stirred[1 : kind + 1], default=0)
 
     def stir(self, kind: Stir, position: int) -> None:
-        """Something of `kind` happened at `position`: wake whoever it could matter to."""
-        self.stirred[kind] = position
-        for sleepers in self._asleep[kind:]:
-            if sleepers:
-                self._wake(sleepers)
+        """Something of `kind` happened at `position`: wake all that sleep on it or on a later one."""
+        self.note(kind, position)
+        for wish in self.wishes(kind):
+            self.wake(wish, position)
 
-    def _no_longer_asleep(self, name: str) -> None:
-        for sleepers in self._asleep:
-            sleepers.pop(name, None)
+    @property
+    def anyone_sleeps(self) -> bool:
+        """Whether somebody waits for more than a change of its own."""
+        return bool(self._beds)
 
-    def _wake(self, sleepers: dict[str, int]) -> None:
-        for name, ticket in sleepers.items():
-            self._await_due(self.entities[name], ticket)
-        sleepers.clear()
+    def wishes(self, kind: Stir = Stir.ROOM) -> list[Wish]:
+        """What there is that somebody sleeps on, from `kind` on."""
+        return [wish for wishes in self._asleep[kind:] for wish in wishes]
+
+    def wake(self, wish: Wish, position: int, *, beyond: int = -1) -> None:
+        """Wake those with `wish` that have more than `beyond` Pods, for what happened at `position`."""
+        sizes = self._asleep[wish.stir][wish]
+        for pods in [pods for pods in sizes if pods > beyond]:
+            for name, ticket in sizes.pop(pods).items():
+                entity = self.entities[name]
+                entity.woken = position
+                del self._beds[name]
+                self._await_due(entity, ticket)
+        if not sizes:
+            del self._asleep[wish.stir][wish]
+
+    def rouse(self, name: str, position: int) -> None:
+        """Wake one entity, if it sleeps on anything but its own Pods."""
+        if self._no_longer_asleep(name):
+            entity = self.entities[name]
+            entity.woken = position
+            self._await_due(entity, self._tickets[name])
+
+    def _no_longer_asleep(self, name: str) -> bool:
+        """Take `name` out of those that sleep; whether it was there."""
+        bed = self._beds.pop(name, None)
+        if bed is None:
+            return False
+        wish, pods = bed
+        by_size = self._asleep[wish.stir][wish]
+        del by_size[pods][name]
+        if not by_size[pods]:
+            del by_size[pods]
+            if not by_size:
+                del self._asleep[wish.stir][wish]
+        return True
 
     def _await_due(self, entity: Entity, ticket: int) -> None:
         early = entity.is_pod and entity.rejected

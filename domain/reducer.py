@@ -13,6 +13,7 @@ import msgspec
 from msgspec import UNSET
 
 from domain import events as ev
+from domain import hints
 from domain.errors import CorruptLog
 from domain.holds import hold_of
 from domain.incomplete import speaks, spoken
@@ -31,8 +32,18 @@ from domain.manifests import (
     read_status,
     run_time,
 )
-from domain.objects import POD_GROUP, TERMINAL_PHASES, Condition, Group, Kept, NodeRecord, Pod, Standing
-from domain.queue import Entity, Stir, Verdict, backoff_us, due_after
+from domain.objects import (
+    POD_GROUP,
+    TERMINAL_PHASES,
+    Condition,
+    Group,
+    Kept,
+    NodeRecord,
+    Pod,
+    PodSpec,
+    Standing,
+)
+from domain.queue import Asks, Entity, Stir, Verdict, backoff_us, due_after
 from domain.refusals import SCHEDULER_ERROR, reason_of, told
 from domain.scheduling.texts import GATED_MESSAGE, PREEMPTED
 from domain.state import State
@@ -109,12 +120,9 @@ def _pod_added(state: State, added: ev.PodAdded, position: int, at: int) -> None
         pod.condition = Condition("False", "SchedulingGated", GATED_MESSAGE, at)
     state.pods[pod.key] = pod
     state.enlist(pod)
-    if state.standing(pod) is Standing.BOUND:
-        state.queue.stir(Stir.MOVE, position)
-        _room_taken(state, pod.node, position)
-    elif pod.key in state.nominated:
-        state.queue.stir(Stir.MOVE, position)
-        _room_taken(state, pod.nominated, position, by=pod)
+    if (node := _place(state, pod)) is not None:
+        hints.pod_came(state, node, state.spec(pod), position)
+        _room_taken(state, node, position, by=pod)
     _look_again(state, pod, position, at)
 
 
@@ -123,8 +131,8 @@ def _pod_updated(state: State, updated: ev.PodUpdated, position: int, at: int) -
     pod.revision = position
     if updated.object is UNSET and updated.deletion is None and _only_runs_on(pod, updated, at):
         return
-    before = state.standing(pod)
-    was_nominated = pod.key in state.nominated
+    before, was_on, spec = state.standing(pod), _place(state, pod), state.spec(pod)
+    stayed = pod.deletion is None
     state.delist(pod)
     if updated.object is not UNSET:
         status: PodStatus | None = _replace_pod(state, pod, updated, position, at)
@@ -143,16 +151,15 @@ def _pod_updated(state: State, updated: ev.PodUpdated, position: int, at: int) -
     if pod.node is not None:
         pod.nominated = None
     state.enlist(pod)
-    if was_nominated and pod.key not in state.nominated:
-        state.queue.stir(Stir.ROOM, position)
-    after = state.standing(pod)
-    if before is Standing.BOUND and after is Standing.BOUND and updated.object is UNSET:
-        state.queue.stir(Stir.RULE, position)  # a deletion began: only spreading does not count it any more
-        return
-    if before is Standing.BOUND or after is Standing.BOUND:
-        state.queue.stir(Stir.ROOM if after is Standing.ENDED else Stir.MOVE, position)
+    after, is_on = state.standing(pod), _place(state, pod)
+    if before is Standing.BOUND and after is Standing.BOUND:
+        if stayed and pod.deletion is not None:
+            hints.pod_ends(state, spec, position)
+        if updated.object is UNSET:
+            return
+    _moved(state, pod, spec, was_on, is_on, position)
     if after is Standing.BOUND:
-        _room_taken(state, pod.node, position)
+        _room_taken(state, is_on, position)
     _look_again(state, pod, position, at)
 
 
@@ -188,11 +195,11 @@ def _only_runs_on(pod: Pod, updated: ev.PodUpdated, at: int) -> bool:
 
 def _pod_deleted(state: State, deleted: ev.PodDeleted, position: int, at: int) -> None:
     pod = _the_pod(state, deleted.key, deleted.uid)
-    had_room = state.standing(pod) is Standing.BOUND or pod.key in state.nominated
+    was_on = _place(state, pod)
     state.delist(pod)
     del state.pods[pod.key]
-    if had_room:
-        state.queue.stir(Stir.ROOM, position)
+    if was_on is not None:
+        hints.pod_left(state, was_on, state.spec(pod), position)
     _look_again(state, pod, position, at)
 
 
@@ -202,12 +209,12 @@ def _pod_bound(state: State, bound: ev.PodBound, position: int, at: int) -> None
         raise CorruptLog(f"cannot bind Pod {pod.key} to {bound.node}: it is on {pod.node}")
     if bound.node not in state.node_records:
         raise CorruptLog(f"cannot bind Pod {pod.key} to {bound.node}: there is no such node")
+    was_on = _place(state, pod)
     state.delist(pod)
-    elsewhere = pod.nominated not in (None, bound.node)
     pod.node, pod.nominated, pod.revision = bound.node, None, position
     pod.condition = Condition("True", "", "", at)
     state.enlist(pod)
-    state.queue.stir(Stir.ROOM if elsewhere else Stir.MOVE, position)
+    _moved(state, pod, state.spec(pod), was_on, bound.node, position)
     _room_taken(state, pod.node, position)
     if pod.group is None:
         state.queue.drop(f"Pod/{pod.key}")
@@ -217,10 +224,11 @@ def _pod_bound(state: State, bound: ev.PodBound, position: int, at: int) -> None
 
 def _pod_nominated(state: State, nominated: ev.PodNominated, position: int, _: int) -> None:
     pod = _the_pod(state, nominated.pod, nominated.uid)
+    was_on = _place(state, pod)
     state.delist(pod)
-    before, pod.nominated, pod.revision = pod.nominated, nominated.node, position
+    pod.nominated, pod.revision = nominated.node, position
     state.enlist(pod)
-    state.queue.stir(Stir.MOVE if before is None else Stir.ROOM, position)
+    _moved(state, pod, state.spec(pod), was_on, nominated.node, position)
     _room_taken(state, pod.nominated, position, by=pod)
 
 
@@ -239,7 +247,7 @@ def _pod_evicted(state: State, evicted: ev.PodEvicted, position: int, _: int) ->
     if entity is not None and not entity.is_pod:  # its next attempt says that this is under way
         entity.changed = position
         state.queue.put(entity)
-    state.queue.stir(Stir.RULE, position)
+    hints.pod_ends(state, state.spec(pod), position)
 
 
 def _begin_deletion(pod: Pod, deletion: ev.Deletion) -> None:
@@ -257,13 +265,13 @@ def _binding_failed(state: State, failed: ev.BindingFailed, position: int, at: i
     pod.node, pod.queued_us, pod.revision = None, at, position
     pod.condition = Condition("False", SCHEDULER_ERROR, failed.message, at, pod.generation)
     state.enlist(pod)
-    state.queue.stir(Stir.ROOM, position)
+    hints.pod_left(state, failed.node, state.spec(pod), position)
     _look_again(state, pod, position, at)
     if (entity := state.entity_of(pod)) is not None:
         entity.errors += 1
         entity.verdict = Verdict.ERROR
         entity.timestamp = at
-        entity.due_us = _due(state, entity, entity.errors)
+        entity.due_us = _due(state, entity, entity.errors, state.asks_of(entity).pods)
         state.queue.put(entity)
 
 
@@ -284,6 +292,25 @@ def _deletion_in(metadata: Metadata, at: int) -> ev.Deletion | None:
 
 
 # The queue
+
+
+def _place(state: State, pod: Pod) -> str | None:
+    """The node that `pod` is on or nominated to, if it uses or keeps anything there."""
+    if state.standing(pod) is Standing.BOUND:
+        return pod.node
+    return pod.nominated if pod.key in state.nominated else None
+
+
+def _moved(state: State, pod: Pod, before: PodSpec, old: str | None, new: str | None, position: int) -> None:
+    """`pod`, whose spec was `before`, has its place on `new` now and had it on `old`."""
+    after = state.spec(pod)
+    if old is not None and old == new:
+        hints.pod_changed(state, old, before, after, position)
+        return
+    if old is not None:
+        hints.pod_left(state, old, before, position)
+    if new is not None:
+        hints.pod_came(state, new, after, position)
 
 
 def _room_taken(state: State, node: str | None, position: int, *, by: Pod | None = None) -> None:
@@ -358,8 +385,8 @@ def _member_left(state: State, pod: Pod, group: str, position: int, at: int) -> 
         state.queue.put(entity)
 
 
-def _due(state: State, entity: Entity, failures: int) -> int:
-    pods = 1 if entity.is_pod else len(state.waiting_as(entity.name).pending)
+def _due(state: State, entity: Entity, failures: int, pods: int) -> int:
+    """When `entity`, of so many Pods that are queued again, may be tried again."""
     config = state.config
     backoff = backoff_us(failures, pods, initial=config.initial_backoff_us, longest=config.max_backoff_us)
     return due_after(entity.timestamp, backoff)
@@ -376,6 +403,7 @@ def _attempted(state: State, attempt: ev.GroupAttempted, position: int, _: int) 
     entity.attempts += 1
     entity.snapshot, entity.last_attempt = attempt.snapshot, position
     pending = list(state.pending_of(entity))
+    asks = state.asks_of(entity)
     for pod in pending:
         if pod.arrival <= attempt.snapshot and pod.deletion is None:
             pod.attempts += 1
@@ -388,11 +416,12 @@ def _attempted(state: State, attempt: ev.GroupAttempted, position: int, _: int) 
             entity.errors = 0
             waits = attempt.outcome == "waitingOnPreemption"
             entity.verdict = Verdict.WAITING if waits else Verdict.REJECTED
-            entity.wakes_on = _what_helps(state, pending)
+            entity.wakes_on = _what_helps(state, entity, pending, asks)
         case "error":
             entity.errors += 1
             entity.verdict = Verdict.ERROR
-            entity.wakes_on = Stir.OWN
+            # Labels of nodes can put Pods that run in the wrong domain; all other faults are its own.
+            entity.wakes_on = Stir.RULE if _is_constrained(state, entity) else Stir.OWN
         case outcome:
             raise CorruptLog(f"unknown outcome {outcome!r}")
     if attempt.same_as is None:
@@ -405,29 +434,34 @@ def _attempted(state: State, attempt: ev.GroupAttempted, position: int, _: int) 
         )
     if entity.verdict is not Verdict.UNTRIED:
         entity.timestamp = attempt.at
-        entity.due_us = _due(state, entity, entity.errors or entity.unschedulable)
-    state.queue.put(entity)
+        # Members that are being deleted are left out of a cycle, and out of the queue after it; a fault
+        # is found before that.
+        queued = len(pending) if entity.verdict is Verdict.ERROR else asks.pods
+        entity.due_us = _due(state, entity, entity.errors or entity.unschedulable, queued)
+    entity.woken = state.queue.last_stir(entity.wakes_on)
+    state.queue.put(entity, asks)
 
 
-def _what_helps(state: State, pods: Iterable[Pod]) -> Stir:
-    """What could make room for `pods`, which were refused.
+def _what_helps(state: State, entity: Entity, pods: Iterable[Pod], asks: Asks) -> Stir:
+    """What could make room for `pods`, which were refused as `entity`.
 
     Pods of one shape fit as often as they fit, wherever they go, unless rules about other Pods tell
     them apart; a Pod with such rules can be helped by any Pod and any node. A single Pod can clear a
     node of somebody whose unit also keeps it away from elsewhere, once a Pod of the unit comes there.
+    With topology constraints it also counts what is in use in each domain, and which node is in which.
     """
-    waiting = list(pods)
-    specs = [state.spec(pod) for pod in waiting]
-    if any(spec.shape.peer is not None for spec in specs):
+    if any(shape.peer is not None for shape in asks.shapes) or _is_constrained(state, entity):
         return Stir.RULE
     told_apart = state.has_terms
-    if told_apart and any(pod.group is None for pod in waiting):
+    if told_apart and entity.is_pod:
         return Stir.MOVE
-    return (
-        Stir.ROOM
-        if len({(spec.shape, spec.peer if told_apart else None) for spec in specs}) == 1
-        else Stir.MOVE
-    )
+    peers = {state.spec(pod).peer for pod in pods} if told_apart else ()
+    return Stir.ROOM if len(asks.shapes) == 1 and len(peers) <= 1 else Stir.MOVE
+
+
+def _is_constrained(state: State, entity: Entity) -> bool:
+    """Whether some group of the tree has to stay within one domain of a label."""
+    return not entity.is_pod and any(group.topology_key for group in state.tree_of(entity).groups())
 
 
 def _show(state: State, attempt: ev.GroupAttempted, position: int) -> None:
@@ -479,7 +513,7 @@ def _node_added(state: State, added: ev.NodeAdded, position: int, at: int) -> No
         added.key, metadata.uid, position, position, position, moment(metadata.creation_timestamp, at)
     )
     state.nodes.put(read_node(added.object))
-    state.queue.stir(Stir.ROOM, position)
+    hints.node_came(state, added.key, position)
 
 
 def _node_updated(state: State, updated: ev.NodeUpdated, position: int, _: int) -> None:
@@ -488,8 +522,9 @@ def _node_updated(state: State, updated: ev.NodeUpdated, position: int, _: int) 
         raise CorruptLog(f"there is no Node {updated.key}")
     if updated.object is not UNSET:
         record.manifest = record.revision = position
+        before = state.nodes.facts(updated.key)
         state.nodes.put(read_node(updated.object))
-        state.queue.stir(Stir.ROOM, position)
+        hints.node_changed(state, before, position)
 
 
 def _node_deleted(state: State, deleted: ev.NodeDeleted, position: int, _: int) -> None:
@@ -497,10 +532,7 @@ def _node_deleted(state: State, deleted: ev.NodeDeleted, position: int, _: int) 
     if record is None:
         raise CorruptLog(f"there is no Node {deleted.key}")
     state.nodes.remove(deleted.key)
-    promised = any(state.pods[key].nominated == deleted.key for key in state.nominated)
-    # What ran there keeps nobody away from its zone any more, and what it was promised to is free.
-    helps = promised or state.nodes.crowd.terms_on(deleted.key)
-    state.queue.stir(Stir.ROOM if helps else Stir.MOVE, position)
+    hints.node_went(state, deleted.key, position)
 
 
 # Groups
@@ -527,6 +559,8 @@ def _group_updated(state: State, updated: ev.Updated, position: int, at: int) ->
         new = read_group(updated.object, kind, arrival=group.arrival, created_us=group.created_us)
         if new.uid != group.uid:
             raise CorruptLog(f"{kind} {updated.key} has uid {group.uid}, not {new.uid}")
+        if (new.priority, new.disrupted_whole) != (group.priority, group.disrupted_whole):
+            _rank_changed(state, group, position)
         new.manifest, new.condition, new.disruption = position, group.condition, group.disruption
         new.deletion = _deletion_in(read_metadata(updated.object), at) or group.deletion
         group = new
@@ -591,6 +625,8 @@ def _configured(state: State, config: ev.SchedulerConfigured, position: int, at:
         if standing is not state.standing(pod):
             _look_again(state, pod, position, at)
     for entity in list(state.queue.entities.values()):
+        if entity.wakes_on is not Stir.OWN:
+            entity.woken = position  # also those that were not asleep by the clock
         state.queue.put(entity)
 
 
@@ -618,7 +654,7 @@ def _label_namespace(state: State, name: str, labels: dict[str, str], position: 
             state.nodes.crowd.namespaces[name] = labels
         else:
             del state.nodes.crowd.namespaces[name]
-        state.queue.stir(Stir.ROOM, position)
+        state.queue.stir(Stir.ROOM if state.has_terms else Stir.RULE, position)
 
 
 def _kept_updated(state: State, updated: ev.Updated, position: int, _: int) -> None:

@@ -147,19 +147,25 @@ class Room:
         inner.expected = {at[row]: list(peers) for row, peers in self.expected.items() if row in at}
         return inner
 
+    def copy(self) -> "Room":
+        """The same room for Pods that no rule sees."""
+        copy = Room(self.roster, self.used.copy(), self.ports, self.crowd, self.profile)
+        self._lent = copy._lent = True
+        copy._reserved = self._reserved
+        return copy
+
     def filled(self, counts: NDArray[np.int64], shape: PodShape) -> "Room":
-        """The same room with so many Pods of `shape`, that no rule sees, on each node."""
-        taken = self.ask(shape).taken[:, np.newaxis]
-        filled = Room(
-            self.roster,
-            self.used + taken * counts.astype(self.used.dtype),
-            self.ports,
-            self.crowd,
-            self.profile,
-        )
-        self._lent = filled._lent = True
-        filled._reserved = self._reserved
+        """A copy with so many Pods of `shape` on each node."""
+        filled = self.copy()
+        taken = filled.ask(shape).taken[:, np.newaxis]
+        filled.used += taken * counts.astype(filled.used.dtype)
         return filled
+
+    def assume_each(self, rows: Rows, shape: PodShape) -> None:
+        """Put a Pod of `shape`, that no rule sees and that has no host ports, on each of `rows`."""
+        taken = self.ask(shape).taken[:, np.newaxis]
+        self.used[:, rows] += taken
+        self.touched.extend(rows.tolist())
 
     def ask(self, shape: PodShape) -> Ask:
         """What one Pod of `shape` takes."""

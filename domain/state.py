@@ -30,9 +30,10 @@ from domain.objects import (
 )
 from domain.peers import Peer
 from domain.profile import DEFAULT_PROFILE, Profile
-from domain.queue import Entity, Lane, Queue
+from domain.queue import Asks, Entity, Lane, Queue
+from domain.shapes import PodShape
 
-FORMAT = 5
+FORMAT = 6
 """Version of the encoded form; a snapshot of another one is not used."""
 
 
@@ -264,6 +265,16 @@ class State:
             for key in self.waiting_as(entity.name).pending:
                 yield self.pods[key]
 
+    def asks_of(self, entity: Entity) -> Asks:
+        """What `entity` asks for, without its Pods that are being deleted."""
+        shapes: dict[PodShape, None] = {}
+        pods = 0
+        for pod in self.pending_of(entity):
+            if pod.deletion is None:
+                shapes[self.specs.all[pod.spec].shape] = None
+                pods += 1
+        return Asks(tuple(shapes), pods)
+
     def root_of(self, group: str) -> Chain:
         """The way from the PodGroup `group`, which need not exist, up to the root of its tree."""
         return self.forest.chain(POD_GROUP, group)
@@ -374,5 +385,5 @@ def decode_state(body: bytes) -> State:
     state.queue.stirred = image.stirred
     state.queue.by_clock = image.config.retry == "byClock"
     for entity in image.entities:
-        state.queue.put(entity)
+        state.queue.put(entity, state.asks_of(entity) if entity.rejected else None)
     return state

@@ -2,16 +2,9 @@
 
 import msgspec
 
-from domain.queue import Entity, Lane, Stir
+from domain.queue import Entity, Lane, Stir, Verdict
 from domain.state import State
 from domain.times import rfc3339_micro
-
-_FOR = {
-    Stir.OWN: "a change of its own Pods or groups",
-    Stir.ROOM: "a node that comes or changes, or a Pod that leaves one",
-    Stir.MOVE: "any change of the nodes or of the Pods on them",
-    Stir.RULE: "any change of the nodes, of the Pods on them or of namespaces",
-}
 
 
 class Waiter(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -56,13 +49,13 @@ def waiting_line(state: State, now: int) -> WaitingLine:
                 attempts=entity.attempts,
                 since=rfc3339_micro(entity.timestamp),
                 due=rfc3339_micro(entity.due_us) if lane is Lane.BACKOFF else None,
-                waits_for=waits_for(entity, lane),
+                waits_for=waits_for(state, entity, lane),
             )
         )
     return WaitingLine(position=state.position, time=rfc3339_micro(now), waiters=tuple(waiters))
 
 
-def waits_for(entity: Entity, lane: Lane) -> str:
+def waits_for(state: State, entity: Entity, lane: Lane) -> str:
     """What has to happen before `entity`, in `lane`, is tried."""
     if entity.hold is not None:
         return entity.hold.text
@@ -72,4 +65,30 @@ def waits_for(entity: Entity, lane: Lane) -> str:
         case Lane.BACKOFF:
             return "the end of its backoff"
         case _:
-            return _FOR[entity.wakes_on]
+            return what_helps(state, entity)
+
+
+def what_helps(state: State, entity: Entity) -> str:
+    """The changes that wake a refused `entity`, as precisely as the hints tell them apart."""
+    promised = "a change on its nominated node, " if entity.verdict is Verdict.WAITING else ""
+    whom = "it" if entity.is_pod else "its Pods"
+    match entity.wakes_on:
+        case Stir.OWN:
+            return "a change of its own Pods or groups"
+        case Stir.ROOM:
+            return f"{promised}a node that could have {whom}, or {_room(state, entity)} set free on one"
+        case Stir.MOVE:
+            return f"{promised}a node that comes or goes, or any change on one that could have {whom}"
+        case Stir.RULE:
+            return (
+                f"{promised}a node that comes, goes or changes, {_room(state, entity)} set free on one that "
+                f"could have {whom}, or a Pod or namespace that its rules are about"
+            )
+
+
+def _room(state: State, entity: Entity) -> str:
+    """What `entity` takes of a node, in words."""
+    shapes = state.asks_of(entity).shapes
+    wanted = sorted({resource for shape in shapes for resource, _ in shape.requests})
+    ports = ["a host port"] if any(shape.host_ports for shape in shapes) else []
+    return " or ".join(filter(None, (", ".join([*wanted, *ports]), "a place for a Pod")))

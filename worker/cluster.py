@@ -331,7 +331,7 @@ class Cluster:
                 epoch=epoch,
                 snapshot_position=decision.snapshot,
                 guard=lambda tail: all(
-                    stands(decision, CURRENT.event(stored.type, stored.line)) for stored in tail
+                    stands(decision, CURRENT.event(stored.type, stored.line), self.state) for stored in tail
                 ),
             )
             return self._fold_own(decision.payloads, appended.first, at)

@@ -1,7 +1,8 @@
 """Replay: fold a log from nothing, check its chain, and decide again at every attempt.
 
 Deciding is deterministic, so the batch of each attempt must come out byte for byte from the State
-of its snapshot and the time it records. The first difference is reported, both sides of it.
+of its snapshot and the time it records, and no event between the two may have been one that it does
+not survive. The first difference is reported, both sides of it.
 """
 
 from collections import deque
@@ -12,10 +13,11 @@ from typing import Protocol
 
 import msgspec
 
+from domain.conflict import stands
 from domain.envelope import Envelope
-from domain.events import Fact, GroupAttempted, PodBound, PodEvicted, PodNominated
+from domain.events import Event, Fact, GroupAttempted, PodBound, PodEvicted, PodNominated
 from domain.reducer import fold
-from domain.scheduling.cycle import decide
+from domain.scheduling.cycle import Decision, decide
 from domain.state import State
 from domain.upcast import CURRENT
 from domain.version import SCHEDULER
@@ -80,13 +82,15 @@ class ArchivedLog:
 class Divergence:
     """Where the log and the decision made again part, and both as JSON (None: nothing there).
 
-    `attempt` is the position of the attempt whose batch it is.
+    `attempt` is the position of the attempt whose batch it is. `overtaken` is that of an event after
+    which the decision should not have been committed, where that is the fault.
     """
 
     position: int
     attempt: int
     recorded: bytes | None
     decided: bytes | None
+    overtaken: int | None = None
 
 
 @dataclass(frozen=True)
@@ -126,18 +130,22 @@ class _Replay:
         """The batch that is compared now."""
         self._elsewhere_batch: int | None = None
         """The batch of the last attempt of another scheduler version."""
-        self._decided_early: dict[int, deque[bytes]] = {}
+        self._early: dict[int, _Early] = {}
+        """Decisions on their way to the position at which they were committed."""
 
     def run(self, progress: Progress | None) -> ReplayResult:
         early = self._snapshots_before_others_wrote()
         divergence = None
         for stored in self._source.events():
             for attempt in early.pop(self._state.position, ()):
-                self._decided_early[attempt.position] = self._decide(attempt.payload)
+                self._early[attempt.position] = _Early(decide(self._state, attempt.payload.at))
             divergence = self._compare(stored, self._checker.check(stored))
             if divergence is not None:
                 break
-            fold(self._state, (CURRENT.event(stored.type, stored.line),))
+            event = CURRENT.event(stored.type, stored.line)
+            for decided in self._early.values():
+                decided.see(event, self._state)
+            fold(self._state, (event,))
             if progress is not None and stored.position % _PROGRESS_EVERY == 0:
                 progress(stored.position)
         else:
@@ -153,7 +161,8 @@ class _Replay:
         early: dict[int, list[_Attempt]] = {}
         for stored in self._source.attempts():
             attempt = _attempt_in(stored)
-            if attempt.payload.snapshot != stored.position - 1:
+            late = attempt.payload.snapshot != stored.position - 1
+            if late and attempt.payload.scheduler == SCHEDULER:
                 early.setdefault(attempt.payload.snapshot, []).append(attempt)
         return early
 
@@ -170,8 +179,12 @@ class _Replay:
                 return None
             self._attempts += 1
             self._batch = envelope.batch
-            decided = self._decided_early.pop(stored.position, None)
-            self._expected = self._decide(attempt.payload) if decided is None else decided
+            early = self._early.pop(stored.position, None)
+            if early is not None and early.overtaken is not None:
+                recorded = bytes(envelope.payload)
+                return Divergence(stored.position, stored.position, recorded, None, early.overtaken)
+            decision = decide(self._state, attempt.payload.at) if early is None else early.decision
+            self._expected = _payloads_of(decision)
         elif envelope.batch != self._batch:
             if stored.type in _DECIDED and envelope.batch != self._elsewhere_batch:
                 return Divergence(stored.position, stored.position, bytes(envelope.payload), None)
@@ -189,10 +202,23 @@ class _Replay:
             return None
         return Divergence(self._state.position + 1, self._attempt, None, self._expected.popleft())
 
-    def _decide(self, attempt: GroupAttempted) -> deque[bytes]:
-        decision = decide(self._state, attempt.at)
-        payloads: tuple[Fact, ...] = () if decision is None else decision.payloads
-        return deque(_encode(payload) for payload in payloads)
+
+@dataclass
+class _Early:
+    """A decision between its snapshot and its commit, and the first event that it does not survive."""
+
+    decision: Decision | None
+    overtaken: int | None = None
+
+    def see(self, event: Event, state: State) -> None:
+        """Note that `event` comes, on `state`."""
+        if self.overtaken is None and self.decision is not None and not stands(self.decision, event, state):
+            self.overtaken = event.position
+
+
+def _payloads_of(decision: Decision | None) -> deque[bytes]:
+    payloads: tuple[Fact, ...] = () if decision is None else decision.payloads
+    return deque(_encode(payload) for payload in payloads)
 
 
 @dataclass(frozen=True)

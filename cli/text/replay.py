@@ -25,8 +25,10 @@ def _divergence(divergence: Divergence) -> list[str]:
         (left, " " if left == right else "|", right)
         for left, right in zip_longest(recorded, decided, fillvalue="")
     ]
+    late = divergence.overtaken
     return [
         f"diverged at position {divergence.position}, in the attempt at position {divergence.attempt}:",
+        *([] if late is None else [f"it does not stand after the event at position {late}"]),
         *align([("RECORDED", " ", "DECIDED AGAIN"), *rows], empty=" "),
     ]
 

@@ -7,6 +7,7 @@ from domain.objects import COMPOSITE, POD_GROUP, Group, Members, Pod
 from domain.queue import Entity, Lane, Stir, Verdict
 from domain.state import State
 from domain.times import rfc3339, rfc3339_micro
+from domain.waiting import what_helps
 
 _SHOWN_AHEAD = 5
 
@@ -92,7 +93,7 @@ def where_it_waits(state: State, entity: Entity, now: int) -> str:
         case Lane.BACKOFF:
             return f"it backs off until {rfc3339(entity.due_us)}, then rests until something changes"
         case _:
-            return "it rests until something changes that could turn the verdict"
+            return f"it rests and waits for {what_helps(state, entity)}"
 
 
 def whose_end(state: State, victims: Iterable[str]) -> str:

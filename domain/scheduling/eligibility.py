@@ -1,16 +1,19 @@
 """What the facts of nodes alone say about a shape, whatever runs on them."""
 
+from collections.abc import Container
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from domain.node_facts import NodeFacts
+from domain.resources import PODS
 from domain.room import Room
 from domain.roster import Mask, Roster, compact
 from domain.scheduling.filters.node_affinity import CONFLICT, named_nodes, node_affinity, not_named
 from domain.scheduling.filters.node_name import node_name
-from domain.scheduling.filters.node_unschedulable import node_unschedulable
-from domain.scheduling.filters.taint_toleration import taint_toleration
+from domain.scheduling.filters.node_unschedulable import minds_cordons, node_unschedulable
+from domain.scheduling.filters.taint_toleration import repelled, taint_toleration
 from domain.scheduling.scores.image_locality import image_locality
 from domain.scheduling.scores.node_affinity import met_preferences
 from domain.scheduling.scores.taint_toleration import untolerated_preferences
@@ -51,6 +54,34 @@ def eligibility(room: Room, shape: PodShape) -> Eligibility:
     Remembered as long as the nodes stay as they are.
     """
     return room.roster.remembered(_assess, shape, room.profile.disabled_filters)
+
+
+def could_have(node: NodeFacts, shape: PodShape, disabled: Container[str] = ()) -> bool:
+    """Whether a Pod of `shape` could be on `node` if nothing else were there, without the filters `disabled`.
+
+    For one node, without making a Roster of it where that can be helped.
+    """
+    if "NodeResourcesFit" not in disabled and not _is_large_enough(node, shape):
+        return False
+    if "TaintToleration" not in disabled and node.taints and repelled(node.taints, shape):
+        return False
+    if "NodeUnschedulable" not in disabled and node.unschedulable and minds_cordons(shape):
+        return False
+    if "NodeAffinity" not in disabled and any(
+        node.labels.get(key) != value for key, value in shape.node_selector
+    ):
+        return False
+    if shape.required is None and shape.node_name is None:
+        return True
+    off = tuple(name for name in _FILTERS if name in disabled)
+    return bool(_assess(Roster((node,)), shape, off).allowed[0])
+
+
+def _is_large_enough(node: NodeFacts, shape: PodShape) -> bool:
+    allocatable = node.allocatable
+    if int(allocatable.get(PODS, 0)) < 1:
+        return False
+    return all(int(allocatable.get(resource, 0)) >= int(amount) for resource, amount in shape.requests)
 
 
 def _assess(roster: Roster, shape: PodShape, disabled: tuple[str, ...]) -> Eligibility:

@@ -67,6 +67,7 @@ class Sites:
         self._spare: dict[int, dict[int, int]] = {}
         """By row, then by column of a resource."""
         self._ports: dict[int, list[HostPort]] = {}
+        self._clash = False
         self._asked: dict[PodShape, list[tuple[int, int]]] = {}
         free: dict[int, list[int]] = {}
         for shape, row in placed:
@@ -75,9 +76,15 @@ class Sites:
                 if column not in free:
                     free[column] = room.free(column).tolist()
                 spare[column] = spare.get(column, free[column][row]) - amount
-            if shape.host_ports:
-                self._ports.setdefault(row, []).extend(shape.host_ports)
+            if ports := self._ports_of(shape):
+                taken = self._ports.setdefault(row, [])
+                self._clash |= collide(ports, taken)
+                taken.extend(ports)
         self._names = {room.names[row] for row in self._spare}
+
+    def hold_all(self) -> bool:
+        """Whether there is room for all that are placed at once."""
+        return not self._clash and all(left >= 0 for spare in self._spare.values() for left in spare.values())
 
     def concern(self, unit: Unit) -> bool:
         """Whether a Pod of `unit` is on one of these nodes."""
@@ -89,7 +96,7 @@ class Sites:
         for shape, row in pods:
             if row not in self._spare:
                 continue
-            if shape.host_ports and collide(shape.host_ports, self._ports.get(row, ())):
+            if (ports := self._ports_of(shape)) and collide(ports, self._ports.get(row, ())):
                 return False
             spare = left.get(row)
             if spare is None:
@@ -111,12 +118,18 @@ class Sites:
                     spare[column] += amount
 
     def _asked_by(self, shape: PodShape) -> list[tuple[int, int]]:
-        """What a Pod of `shape` takes, by column."""
+        """What a Pod of `shape` takes, by column; nothing if no filter looks at it."""
         asked = self._asked.get(shape)
         if asked is None:
-            room = self._room
-            asked = self._asked[shape] = [(room.roster.column[PODS], 1), *room.ask(shape).columns]
+            room, asked = self._room, []
+            if room.profile.filters_by("NodeResourcesFit"):
+                asked = [(room.roster.column[PODS], 1), *room.ask(shape).columns]
+            self._asked[shape] = asked
         return asked
+
+    def _ports_of(self, shape: PodShape) -> Sequence[HostPort]:
+        """The host ports that a Pod of `shape` wants; none if no filter looks at them."""
+        return shape.host_ports if self._room.profile.filters_by("NodePorts") else ()
 
 
 class Neighbours:
@@ -139,7 +152,7 @@ class Neighbours:
         """Let `pods` in if everyone who is placed is welcome on its node after those placed before."""
         for shape, row in pods:
             self._room.assume(row, shape)
-        if self._all_welcome():
+        if self.agree():
             self._inside += pods
             return True
         for shape, row in pods:
@@ -152,7 +165,8 @@ class Neighbours:
             self._room.forget(row, shape)
         self._inside.clear()
 
-    def _all_welcome(self) -> bool:
+    def agree(self) -> bool:
+        """Whether everyone who is placed is welcome on its node after those placed before."""
         welcome = list(takewhile(self._is_seated, self._placed))
         for shape, row in welcome:
             self._room.forget(row, shape)
@@ -174,10 +188,16 @@ def without_reprieve(
 
     In `room` are neither the units nor the placed Pods, nor are they afterwards. Units on other nodes
     can stay in any case unless `rules` about other Pods make a difference to those that are placed.
+    Nobody can stay if those cannot all be there at once, as it may be with Pods of a PodGroup that failed.
     """
     sites = Sites(room, placed)
+    if not sites.hold_all():
+        return sorted(units, key=Unit.importance)
     if rules:
-        return _among_rules(state, room, units, broken, sites, Neighbours(room, placed))
+        neighbours = Neighbours(room, placed)
+        if not neighbours.agree():
+            return sorted(units, key=Unit.importance)
+        return _among_rules(state, room, units, broken, sites, neighbours)
     near = [unit for unit in units if sites.concern(unit)]
     return left_out(near, broken, lambda unit: sites.admit(_standing(state, room, unit)))
 

@@ -16,6 +16,7 @@ from domain.room import Room
 from domain.scheduling import texts
 from domain.scheduling.branch import Branch
 from domain.scheduling.leaf import Feasible, Misfit, feasible, run_leaf
+from domain.scheduling.lockstep import can_step, fill_domains
 from domain.scheduling.placements import (
     UndeterminedDomain,
     best_placement,
@@ -294,6 +295,8 @@ def _choose(branch: Branch, room: Room, *, alone: bool) -> Outcome:
             shown = nominated
     if len(numbers) > 1 and can_survey(branch):
         return _choose_by_survey(branch, room, numbers, shown)
+    if len(numbers) > 1 and can_step(branch, room):
+        return _choose_in_lockstep(branch, room, numbers, shown)
     return _choose_by_trial(branch, room, numbers, shown)
 
 
@@ -340,6 +343,20 @@ def _choose_by_survey(branch: Branch, room: Room, numbers: Sequence[int], shown:
         best = best_placement(placed, allocatable[:, good], used[:, good], weight)
         return _adopt(_try_domain(branch, room, good[best]), room)
     return _refuse(_try_domain(branch, room, shown), shortfalls(branch, room, found, numbers))
+
+
+def _choose_in_lockstep(branch: Branch, room: Room, numbers: Sequence[int], shown: int) -> Outcome:
+    """The same where members differ in shape; only a refusal takes a trial of every domain."""
+    key = branch.group.topology_key
+    assert key is not None
+    found = fill_domains(branch, room, key)
+    good = [number for number in numbers if found.succeeded[number]]
+    if not good:
+        return _choose_by_trial(branch, room, numbers, shown)
+    allocatable, _ = use_of_domains(room, key)
+    placed, weight = found.placed[good].tolist(), room.profile.weights.node_resources_fit
+    best = best_placement(placed, allocatable[:, good], found.used[:, good], weight)
+    return _adopt(_try_domain(branch, room, good[best]), room)
 
 
 def _try_domain(branch: Branch, room: Room, number: int) -> _Trial:

@@ -194,7 +194,7 @@ def test_findings_stand_with_the_attempt_that_made_them(api: Api) -> None:
     api.post(NODES, node("n1", cpu="1"))
     api.post(PODS, pod("a", cpu="2"))
     api.settle()
-    api.post(NODES, node("n2", cpu="1"))
+    api.post(NODES, node("n2", cpu="2"))
     api.client.delete(f"{NODES}/n2")
     api.settle()
     newest, *_, first = api.get(f"{BOOK}/attempts")["items"]

@@ -115,11 +115,12 @@ EVENTS = {
 
 @pytest.mark.parametrize(("event", "expected"), EVENTS.values(), ids=EVENTS)
 def test_a_gang_survives(event: Callable[[], ev.Payload], expected: bool) -> None:
-    decision = decide(story().state, 0)
+    state = story().state
+    decision = decide(state, 0)
     assert decision is not None
     assert decision.nodes == {CHOSEN}
     assert decision.pods == {"default/g-0", "default/g-1"}
-    assert stands(decision, Event(99, 0, event())) is expected
+    assert stands(decision, Event(99, 0, event()), state) is expected
 
 
 ALONE = {
@@ -142,7 +143,7 @@ def test_a_single_pod_survives(event: Callable[[], ev.Payload], expected: bool) 
     decision = decide(state, 0)
     assert decision is not None
     assert (decision.pods, decision.nodes, decision.groups) == ({"default/alone"}, {CHOSEN}, frozenset())
-    assert stands(decision, Event(99, 0, event())) is expected
+    assert stands(decision, Event(99, 0, event()), state) is expected
 
 
 def test_a_refusal_chose_no_node_and_survives_whatever_happens_to_nodes() -> None:
@@ -150,7 +151,7 @@ def test_a_refusal_chose_no_node_and_survives_whatever_happens_to_nodes() -> Non
     decision = decide(state, 0)
     assert decision is not None
     for event in (fact(node(CHOSEN, cpu="4"), "Updated"), fact(node(OTHER)), fact(pod("new", node=CHOSEN))):
-        assert stands(decision, Event(99, 0, event))
+        assert stands(decision, Event(99, 0, event), state)
 
 
 def assert_sound(state: State, decision: Decision) -> None:
@@ -179,10 +180,10 @@ def test_a_decision_that_survives_is_sound_where_it_lands(book: Book, meanwhile:
     book.apply(EXTRA)
     decision = decide(book.state, book.now)
     assert decision is not None
-    seen = book.state.position
+    before = book.state.copy()
     for action in meanwhile:
         perform(action, book)
-    if not all(stands(decision, event) for event in book.events[seen:]):
+    if not all(stands(decision, event, before) for event in book.events[before.position :]):
         decision = decide(book.state, book.now)
         if decision is None:
             return

@@ -130,10 +130,10 @@ def test_members_that_failed_more_often_are_tried_first() -> None:
 
 def test_an_attempt_that_finds_the_same_says_so() -> None:
     story = Story(node("n", cpu="1"), group("g", 1), *members(1, cpu="2")).decide()
-    story.add(node("m", cpu="1", unschedulable=True)).wait(2)
+    story.add(node("m", cpu="1", unschedulable=True)).append(ev.SchedulerConfigured()).wait(2)
     changed = decided(story)
     assert changed.attempt.same_as is None  # there is a node more
-    story.append(*changed.payloads).append(fact(node("m", cpu="1", unschedulable=True), "Updated")).wait(3)
+    story.append(*changed.payloads).append(ev.SchedulerConfigured()).wait(3)
     same = decided(story).attempt
     assert (same.same_as, same.number, same.outcome) == (story.state.position - 1, 3, "unschedulable")
     assert (same.groups, same.shapes) == ((), ())

@@ -86,6 +86,7 @@ def binding_failed() -> Story:
 
 
 REFUSAL = f"minCount (4) cannot be satisfied: 3 scheduled, 0 remaining, pod group preemption: {NO_VICTIMS}"
+RESTS = "it rests and waits for a node that could have {whom}, or {room} or a place for a Pod set free on one"
 SHORT_OF_GPUS = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."
 
 
@@ -206,7 +207,7 @@ SHORT_OF_GPUS = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."
             Fate.UNSCHEDULABLE,
             "unschedulable",
             REFUSAL,
-            "it rests until something changes that could turn the verdict",
+            RESTS.format(whom="its Pods", room="cpu, nvidia.com/gpu"),
             id="a refused gang at rest",
         ),
         pytest.param(
@@ -225,7 +226,7 @@ SHORT_OF_GPUS = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."
             "unschedulable",
             f"pod group is unschedulable, {REFUSAL}",
             "it had a place, which was given up with those of its group; "
-            "it rests until something changes that could turn the verdict",
+            + RESTS.format(whom="its Pods", room="cpu, nvidia.com/gpu"),
             id="a member that had a place",
         ),
         pytest.param(
@@ -234,7 +235,7 @@ SHORT_OF_GPUS = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."
             Fate.UNSCHEDULABLE,
             "unschedulable",
             SHORT_OF_GPUS,
-            "no node could take it; it rests until something changes that could turn the verdict",
+            f"no node could take it; {RESTS.format(whom='its Pods', room='cpu, nvidia.com/gpu')}",
             id="a member that fitted nowhere",
         ),
         pytest.param(
@@ -254,7 +255,7 @@ SHORT_OF_GPUS = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."
             "unschedulable",
             "minCount (3) cannot be satisfied: 0 scheduled, 2 remaining",
             "it was not tried: its group was out of reach before its turn; "
-            "it rests until something changes that could turn the verdict",
+            + RESTS.format(whom="its Pods", room="nvidia.com/gpu"),
             id="a member that was not tried",
         ),
         pytest.param(
@@ -360,7 +361,7 @@ SHORT_OF_GPUS = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."
             "unschedulable",
             "0/1 nodes are available: 1 Insufficient nvidia.com/gpu. preemption: 0/1 nodes are available: "
             "1 Preemption is not helpful for scheduling.",
-            "it rests until something changes that could turn the verdict",
+            RESTS.format(whom="it", room="nvidia.com/gpu"),
             id="a single Pod",
         ),
         pytest.param(

@@ -282,7 +282,6 @@ def test_children_by_age_name_and_kind() -> None:
 def test_a_tree_is_cut_below_what_is_too_deep() -> None:
     story = Story(*line(20), group("near", 1, **under("l1")), pod("p", group="near"))
     (entity,) = story.state.queue.entities.values()
-    assert entity.hold is not None
     assert story.state.tree_of(entity).levels == MOST_LEVELS + 1
 
 

@@ -172,7 +172,7 @@ def test_repeats_are_counted_while_the_pod_is_unchanged() -> None:
 
 def test_another_text_is_another_event() -> None:
     book = Book(node("n1", cpu="1"), pod("a", cpu="2")).decide()
-    book.apply([node("n2", cpu="1")])
+    book.apply([node("n2", cpu="2"), pod("b", cpu="2", node="n2")])
     book.wait(60).decide()
     assert [each.first.note[:20] for each in Telling(book).of_all()] == [
         "0/1 nodes are availa",

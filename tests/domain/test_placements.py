@@ -16,6 +16,7 @@ from domain.roster import whole_numbers
 from domain.scheduling import tree
 from domain.scheduling.branch import Branch
 from domain.scheduling.cycle import decide
+from domain.scheduling.lockstep import can_step
 from domain.scheduling.placements import (
     Running,
     UndeterminedDomain,
@@ -379,3 +380,60 @@ def test_what_numbers_alone_can_tell(
     story = Story(*nodes, *objects).decide()
     assert asked[0] is expected
     assert all(each.node is not None for each in story.state.pods.values())
+
+
+@pytest.mark.parametrize(
+    ("nodes", "objects", "expected"),
+    [
+        pytest.param({}, leaf("g", 2, [1, 2], **rack()), True, id="two shapes"),
+        pytest.param(
+            {"taints": [{"key": "old", "effect": "PreferNoSchedule"}]},
+            leaf("g", 2, [1, 2], **rack()),
+            False,
+            id="nodes that nobody likes",
+        ),
+        pytest.param(
+            {},
+            [composite("t", 1, **rack()), *leaf("a", 1, [1], parent="t"), *leaf("b", 1, [2], parent="t")],
+            False,
+            id="a tree",
+        ),
+    ],
+)
+def test_what_can_be_stepped_through_all_domains(
+    nodes: Manifest, objects: list[Manifest], expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[bool] = []
+
+    def watched(branch: Branch, room: Room) -> bool:
+        asked.append(can_step(branch, room))
+        return asked[-1]
+
+    monkeypatch.setattr(tree, "can_step", watched)
+    named = [node(name, labels={"rack": name}, **nodes) for name in ("n1", "n2")]
+    story = Story(*named, *objects).decide()
+    assert asked[0] is expected
+    assert all(each.node is not None for each in story.state.pods.values())
+
+
+def test_an_image_on_a_node_tells_nodes_apart() -> None:
+    image = {"names": ["app:latest"], "sizeBytes": 1}
+    bare, loaded = node("n1", labels={"rack": "r1"}), node("n2", labels={"rack": "r2"})
+    loaded["status"]["images"] = [image]
+    story = Story(bare, *leaf("g", 1, [1, 2], **rack()))
+    assert can_step(branch_of(story), story.state.nodes.for_cycle())
+    story.add(loaded)
+    assert not can_step(branch_of(story), story.state.nodes.for_cycle())
+
+
+def test_a_member_with_a_nominated_node_is_not_stepped() -> None:
+    story = Story(node("n1", labels={"rack": "r1"}), *leaf("g", 1, [1, 2], **rack()))
+    nominate(story, "g-0", "n1")
+    assert not can_step(branch_of(story), story.state.nodes.for_cycle())
+
+
+def branch_of(story: Story) -> Branch:
+    """The only PodGroup of `story` with its Pods."""
+    (gang,) = story.state.groups.values()
+    members = tuple((each, story.state.spec(each).shape) for each in story.state.pods.values())
+    return Branch(gang, members=members)

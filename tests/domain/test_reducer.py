@@ -179,7 +179,7 @@ def test_a_refusal_names_what_became_of_each_member() -> None:
 
 def test_since_when_it_is_false_stays_while_it_is_false() -> None:
     story = Story(node("n", cpu="1"), pod("a", cpu="2")).decide()
-    story.wait(5).add(node("m", cpu="1")).decide()
+    story.wait(5).add(node("m", cpu="2"), pod("full", cpu="1", node="m")).decide()
     told = condition(story, "a")
     assert told is not None
     assert told.message.startswith("0/2 nodes are available: 2 Insufficient cpu.")
@@ -207,7 +207,7 @@ def test_an_error_is_told_to_every_member_and_the_group() -> None:
 def test_the_same_findings_again_touch_nothing_a_user_sees() -> None:
     story = Story(node("n", cpu="1"), pod("a", cpu="2")).decide()
     revision = story.state.pods["default/a"].revision
-    story.wait(5).append(fact(node("n", cpu="1", labels={"new": "label"}), "Updated")).decide()
+    story.wait(5).append(ev.SchedulerConfigured()).decide()
     attempts = [event.payload for event in story.events if isinstance(event.payload, ev.GroupAttempted)]
     assert [attempt.same_as for attempt in attempts] == [None, 3]
     assert attempts[1].shapes == ()

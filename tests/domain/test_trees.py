@@ -352,7 +352,7 @@ def test_a_group_of_the_tree_that_changes_undoes_a_decision() -> None:
     changed = ev.Event(after, story.now, ev.CompositePodGroupUpdated(key="default/mid-a"))
     other = ev.Event(after, story.now, ev.CompositePodGroupUpdated(key="default/other"))
     child = ev.Event(after, story.now, fact(group("z", 1, parentCompositePodGroupName="top")))
-    assert [stands(decision, event) for event in (changed, other, child)] == [False, True, True]
+    assert [stands(decision, event, story.state) for event in (changed, other, child)] == [False, True, True]
 
 
 def test_a_node_that_holds_a_group_to_its_domain_undoes_a_decision() -> None:
@@ -371,7 +371,7 @@ def test_a_node_that_holds_a_group_to_its_domain_undoes_a_decision() -> None:
         ev.Event(after, story.now, fact(node(name, labels={"rack": "r2"}), "Updated"))
         for name in ("n1", "n3")
     ]
-    assert [stands(decision, event) for event in relabelled] == [False, True]
+    assert [stands(decision, event, story.state) for event in relabelled] == [False, True]
 
 
 def siblings(division: str, *objects: Manifest) -> tuple[bool, dict[str, int]]:
@@ -432,3 +432,31 @@ def test_how_siblings_divide(
     division: str, cores: str, objects: list[Manifest], expected: tuple[bool, dict[str, int]]
 ) -> None:
     assert siblings(division, node("n", cpu=cores, labels={"rack": "r"}), *objects) == expected
+
+
+def test_a_tree_of_racks_is_tried_again_when_anything_moves() -> None:
+    """The first child takes the fuller rack: more use of one rack can make room in the other."""
+    story = Story(
+        node("n1", cpu="6", labels={"rack": "r1"}),
+        node("n2", cpu="3", labels={"rack": "r2"}),
+        pod("x", cpu="2", node="n1"),
+        composite("t", 2),
+        *leaf("a", 2, [1, 1], parent="t", **rack()),
+        *leaf("b", 4, [1, 1, 1, 1], parent="t", **rack()),
+    ).decide()
+    assert "1 scheduled, 0 remaining" in said(story, "CompositePodGroup/t")["CompositePodGroup/t"]
+    story.wait(5).decide().add(pod("y", cpu="1", node="n2")).decide()
+    assert set(said(story, "Pod/a-0", "Pod/a-1", "Pod/b-0", "Pod/b-3").values()) == {"bound"}
+
+
+def test_an_error_about_domains_is_tried_again_when_a_node_changes() -> None:
+    story = Story(
+        node("n1", cpu="2", labels={"rack": "r1"}),
+        node("n2", cpu="2", labels={"rack": "r2"}),
+        *leaf("g", 1, [1], **rack()),
+        pod("g-8", group="g", node="n1"),
+        pod("g-9", group="g", node="n2"),
+    ).decide()
+    assert reasons(story) == {"SchedulerError"}
+    story.wait(5).decide().append(fact(node("n2", cpu="2", labels={"rack": "r1"}), "Updated")).decide()
+    assert said(story, "Pod/g-0") == {"Pod/g-0": "bound"}

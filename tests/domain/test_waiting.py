@@ -2,10 +2,9 @@
 
 import pytest
 
-from build import START, Story, group, node, pod
-from domain.queue import Entity, Lane, Stir
+from build import START, Manifest, Story, group, node, pod
 from domain.times import SECOND
-from domain.waiting import waiting_line, waits_for
+from domain.waiting import waiting_line
 
 
 def test_the_line_is_in_the_order_of_trying() -> None:
@@ -39,23 +38,57 @@ def test_what_is_told_of_one() -> None:
     assert (later.lane, later.due) == ("unschedulable", None)
 
 
+TIGHT = node("n", cpu="1", memory="1Gi", gpu=1)
+NEAR = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+    {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "web"}}}
+]}}  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("lane", "wakes_on", "text"),
+    ("objects", "text"),
     [
-        pytest.param(Lane.ACTIVE, Stir.OWN, "its turn", id="active"),
-        pytest.param(Lane.BACKOFF, Stir.ROOM, "the end of its backoff", id="backoff"),
-        pytest.param(Lane.UNSCHEDULABLE, Stir.OWN, "a change of its own Pods or groups", id="its own"),
         pytest.param(
-            Lane.UNSCHEDULABLE, Stir.ROOM, "a node that comes or changes, or a Pod that leaves one", id="room"
+            [TIGHT, pod("p", cpu="2")],
+            "a node that could have it, or cpu or a place for a Pod set free on one",
+            id="a Pod",
         ),
         pytest.param(
-            Lane.UNSCHEDULABLE, Stir.MOVE, "any change of the nodes or of the Pods on them", id="any move"
+            [TIGHT, group("g", 1), pod("g-0", cpu="1", gpu=2, group="g", ports=[{"hostPort": 80}])],
+            "a node that could have its Pods, or cpu, nvidia.com/gpu, a host port or a place for a Pod "
+            "set free on one",
+            id="a group",
+        ),
+        pytest.param(
+            [TIGHT, group("g", 2), pod("g-0", cpu="2", group="g"), pod("g-1", cpu="3", group="g")],
+            "a node that comes or goes, or any change on one that could have its Pods",
+            id="members that differ",
+        ),
+        pytest.param(
+            [TIGHT, pod("p", affinity=NEAR)],
+            "a node that comes, goes or changes, a place for a Pod set free on one that could have it, or a "
+            "Pod or namespace that its rules are about",
+            id="rules about other Pods",
+        ),
+        pytest.param(
+            [TIGHT, pod("low", cpu="1", node="n"), pod("p", cpu="1", priority=9)],
+            "a change on its nominated node, a node that could have it, or cpu or a place for a Pod set free "
+            "on one",
+            id="preemption",
+        ),
+        pytest.param(
+            [TIGHT, group("g", 1), pod("g-0", group="g", priority=4)],
+            "a change of its own Pods or groups",
+            id="an error",
         ),
     ],
 )
-def test_what_it_waits_for(lane: Lane, wakes_on: Stir, text: str) -> None:
-    entity = Entity(
-        name="Pod/default/a", uid="u", priority=0, timestamp=0, arrival=1, is_pod=True, wakes_on=wakes_on
-    )
+def test_what_it_waits_for(objects: list[Manifest], text: str) -> None:
+    story = Story(*objects).decide()
+    (waiter,) = waiting_line(story.state, story.now + 60 * SECOND).waiters
+    assert (waiter.lane, waiter.waits_for) == ("unschedulable", text)
 
-    assert waits_for(entity, lane) == text
+
+def test_what_is_due_waits_for_its_turn_and_backoff_for_its_end() -> None:
+    story = Story(TIGHT, group("g", 1), pod("g-0", cpu="2", group="g")).decide().add(pod("p"))
+    told = {waiter.lane: waiter.waits_for for waiter in waiting_line(story.state, story.now).waiters}
+    assert told == {"active": "its turn", "backoff": "the end of its backoff"}

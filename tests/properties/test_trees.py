@@ -185,10 +185,15 @@ def test_a_room_is_as_before_but_for_those_that_were_placed(objects: list[Manife
 
 
 @given(objects=worlds(), siblings=st.sampled_from(["greedy", "lean"]))
-def test_a_survey_finds_what_trying_every_domain_finds(objects: list[Manifest], siblings: str) -> None:
+def test_surveys_and_lockstep_find_what_trying_every_domain_finds(
+    objects: list[Manifest], siblings: str
+) -> None:
     with pytest.MonkeyPatch.context() as patch:
         story = Story(*objects).append(SchedulerConfigured(siblings=siblings))
         surveyed = decide(story.state, story.now)
         patch.setattr(tree, "can_survey", lambda _: False)
+        stepped = decide(story.state, story.now)
+        patch.setattr(tree, "can_step", lambda *_: False)
         tried = decide(story.state, story.now)
     assert surveyed == tried
+    assert stepped == tried

@@ -132,7 +132,7 @@ def test_a_group_whose_members_were_created_on_nodes_has_no_attempt(sqlite_store
 
 def test_a_refusal_that_was_found_before(live: Live) -> None:
     first = live.why(GANG)
-    live.apply(node("n1", gpu=8, labels={"rack": "a"})).settle()
+    live.apply(node("n1", gpu=8, pods=111)).settle()
     told = live.why(GANG)
     assert told.attempt is not None
     assert told.attempt.findings_position < told.attempt.position

@@ -129,10 +129,9 @@ def test_next_due(scene: Callable[..., Scene]) -> None:
     assert at.worker.next_due() == 0
     assert at.worker.step()
     assert at.worker.next_due() is None  # refused, and nothing has changed
-    at.writer.apply([node("m", cpu="1")])
+    at.writer.apply([node("m", cpu="2")])
     assert not at.worker.step()  # it backs off
     assert at.worker.next_due() == START + 2 * SECOND
-    at.writer.apply([node("m", cpu="2")])
     at.writer.apply([pod("short", cpu="0", annotations={"ganger.dev/run-seconds": "1"})])
     assert at.worker.step()
     assert at.worker.step()

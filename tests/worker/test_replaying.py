@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from books import Book, Lines, lines_of
-from build import START, group, node, pod
+from build import START, fact, group, node, pod
 from domain import events as ev
 from domain.conflict import stands
 from domain.envelope import GENESIS, Envelope, canonical, decode_line, encode_line
@@ -68,10 +68,10 @@ def test_an_attempt_that_was_committed_after_others_wrote_decides_the_same(
     book.apply([group("extra", 2), *[pod(f"extra-{n}", cpu="500m", group="extra") for n in range(2)]])
     decision = decide(book.state, book.now)
     assert decision is not None
-    seen = book.state.position
+    before = book.state.copy()
     for action in meanwhile:
         perform(action, book)
-    if all(stands(decision, event) for event in book.events[seen:]):
+    if all(stands(decision, event, before) for event in book.events[before.position :]):
         book.append(*decision.payloads)
     book.settle()
     assert replay(Lines(lines_of(book))).same
@@ -236,6 +236,37 @@ def test_an_attempt_at_what_was_not_due_is_found() -> None:
     found = replay(Lines(lines)).divergence
     assert found is not None
     assert (found.position, found.decided) == (5, None)
+
+
+def committed_late(payload: ev.Payload) -> tuple[Book, int]:
+    """A log in which `payload` came between a decision for n and its commit; where that begins."""
+    book = Book(node("m", cpu="1"), node("n", cpu="4"), pod("a", cpu="2"))
+    decision = decide(book.state, book.now)
+    assert decision is not None
+    book.append(payload)
+    book.append(*decision.payloads)
+    return book, book.batches[-1]
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        pytest.param(fact(node("n", cpu="1"), "Updated"), id="its node shrinks"),
+        pytest.param(fact(pod("x", cpu="3", node="n")), id="somebody takes its room"),
+        pytest.param(ev.SchedulerConfigured(), id="the scheduler is configured"),
+    ],
+)
+def test_a_decision_that_was_too_late_to_commit_is_found(payload: ev.Payload) -> None:
+    book, position = committed_late(payload)
+    found = replay(Lines(lines_of(book))).divergence
+    assert found is not None
+    assert (found.position, found.attempt, found.decided) == (position, position, None)
+    assert found.overtaken == position - 1
+
+
+def test_a_decision_that_survives_what_came_in_between_is_the_same() -> None:
+    book, _ = committed_late(fact(node("m", cpu="8"), "Updated"))
+    assert replay(Lines(lines_of(book))).same
 
 
 def test_attempts_of_another_version_are_folded_and_not_decided_again() -> None:

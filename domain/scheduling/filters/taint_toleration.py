@@ -16,12 +16,15 @@ def taint_toleration(roster: Roster, shape: PodShape) -> Verdict:
 
     Source: kube-scheduler 1.37, TaintToleration.
     """
-
-    def repels(taints: tuple[Taint, ...]) -> bool:
-        return any(
-            taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not tolerated(taint, shape.tolerations)
-            for taint in taints
-        )
-
-    repelling = np.array(roster.each(lambda facts: facts.taints, repels), dtype=np.bool_)
+    repelling = np.array(
+        roster.each(lambda facts: facts.taints, lambda taints: repelled(taints, shape)), dtype=np.bool_
+    )
     return hopeless(NAME, REASON, repelling)
+
+
+def repelled(taints: tuple[Taint, ...], shape: PodShape) -> bool:
+    """Whether `taints` keep a Pod of `shape` off."""
+    return any(
+        taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not tolerated(taint, shape.tolerations)
+        for taint in taints
+    )

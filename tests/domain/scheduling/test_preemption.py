@@ -358,7 +358,7 @@ def test_a_single_pod_waits_for_the_end_of_its_victim() -> None:
     assert text(book, "Pod", "boss").endswith(
         "found a potential placement for pod on node n1, preempting 1 victims"
     )
-    book.apply([node("n0", cpu="1")])
+    book.apply([node("n1", cpu="2", labels={"new": "label"})])
     book.settle()
     assert text(book, "Pod", "boss").endswith(
         "preemption: not eligible due to a terminating pod on the nominated node."
@@ -695,4 +695,5 @@ def _with_victim() -> tuple[Book, Decision]:
 def test_which_changes_a_decision_with_victims_survives(change: Any, still: bool) -> None:
     book, decision = _with_victim()
     change(book)
-    assert all(stands(decision, event) for event in book.events[decision.snapshot :]) is still
+    later = book.events[decision.snapshot :]
+    assert all(stands(decision, event, book.state) for event in later) is still
