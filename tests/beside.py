@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from build import START, Manifest
 from books import Book
+from build import START, Manifest
 from domain import events as ev
 from domain import objects
 from domain.incomplete import as_of
@@ -143,6 +143,9 @@ class Beside:
             for key, group in groups.items():
                 wanted = model.condition(kind, key, INITIALLY[kind])
                 self._compare_condition(f"{kind}/{key}", group.condition, wanted)
+        for key, group in state.groups.items():
+            disruption = model.condition("PodGroup", key, "DisruptionTarget")
+            self._compare_condition(f"PodGroup/{key}", group.disruption, disruption)
 
     def compare_at_rest(self, state: State, now: int) -> None:
         """Who waits, held or refused, and that nobody does who could start or make room for itself."""

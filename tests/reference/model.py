@@ -587,6 +587,9 @@ class Model:
         )
         text = f"{scheduler}: preempting to accommodate a higher priority {kind}"
         pod.conditions["DisruptionTarget"] = Condition("True", PREEMPTED, text)
+        forest = self.forest()
+        if pod.group is not None and any(goes_whole(forest[above]) for above in self._way(pod).groups):
+            self.groups[pod.group].conditions["DisruptionTarget"] = Condition("True", PREEMPTED, text)
         metadata = {**pod.manifest["metadata"], "deletionTimestamp": rfc3339(self.now)}
         pod.manifest = {**pod.manifest, "metadata": metadata}
 

@@ -200,7 +200,9 @@ def preempt_group(
     result = again(world.without(units))
     if not result.succeeded:
         return Answer(result.status.message, error=result.status.kind == ERROR)
-    import os; placed = result.placed if os.environ.get("OLDB") else result.found_places()
+    import os
+
+    placed = result.placed if os.environ.get("OLDB") else result.found_places()
     gone = list(_keys(world.victims(units, placed)))
     nodes = {key_of(pod): node for pod, node in placed}
     text = f"found a placement for podgroup, preempting {len(gone)} victims"
