@@ -14,6 +14,7 @@ from domain.incomplete import as_of
 from domain.queue import Lane
 from domain.state import State
 from domain.times import rfc3339
+from promises import check_not_in_vain, check_started
 from reference.amounts import offered, requested
 from reference.cycle import WAITING, Outcome
 from reference.model import INITIALLY, Attempt, Condition, Model
@@ -123,6 +124,11 @@ class Beside:
                     self._take(fact, event.at)
         self._check_done()
         self.compare(state)
+        bound = [made.payload.group for made in events if isinstance(made.payload, ev.PodBound)]
+        check_started(state, {group: None for group in bound if group is not None})
+        attempts = [made.payload for made in events if isinstance(made.payload, ev.GroupAttempted)]
+        if any(isinstance(made.payload, ev.PodEvicted) for made in events):
+            check_not_in_vain(state, attempts[-1], events[-1].at)
 
     def _check_done(self) -> None:
         assert (self._bindings, self._hopes, self._evictions) == ([], {}, [])
