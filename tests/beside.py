@@ -157,6 +157,7 @@ class Beside:
         """Who waits, held or refused, and that nobody does who could start or make room for itself."""
         model = self.model
         model.now = max(model.now, now)
+        self.compare(state)
         lanes = {entity.name: state.queue.lane(entity, now) for entity in state.queue.entities.values()}
         assert lanes.keys() == {model.entity_of(pod) for pod in model.pods.values() if model._is_queued(pod)}
         for name, lane in lanes.items():
