@@ -9,6 +9,7 @@ from api.docs_page import router as docs_page
 from api.errors import add_error_handlers
 from api.prefix import ClusterPrefix
 from api.routers import attempts, book, config, discovery, health, kube_events, log, objects, queue, state
+from api.schemas import explanation_schemas
 from domain.version import VERSION
 
 _DESCRIPTION = """
@@ -26,6 +27,7 @@ class Application(FastAPI):
         if self.openapi_schema is None:
             document = super().openapi()
             schemas = document["components"]["schemas"]
+            schemas |= explanation_schemas()
             for unused in ("HTTPValidationError", "ValidationError"):
                 schemas.pop(unused, None)
             for operations in document["paths"].values():

@@ -2,8 +2,11 @@
 
 from typing import Any
 
+import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
+
+from domain import explanation
 
 
 class Wire(BaseModel):
@@ -169,15 +172,15 @@ class Configuration(Wire):
 
 
 class Explanation(Wire):
-    """Why an object is where it is; at level 0 only what is listed here."""
+    """Why an object is where it is; its schema is `explanation_schemas`."""
 
-    model_config = ConfigDict(extra="allow", alias_generator=to_camel)
 
-    object: dict[str, Any]
-    at: dict[str, Any]
-    verdict: str
-    summary: str
-    note: str
+def explanation_schemas() -> dict[str, Any]:
+    """The schemas of an explanation and all of its parts, by name, as the domain defines them."""
+    _, parts = msgspec.json.schema_components(
+        [explanation.Explanation], ref_template="#/components/schemas/{name}"
+    )
+    return parts
 
 
 def answers(model: type[BaseModel], *refusals: int, code: int = 200) -> dict[int | str, dict[str, Any]]:

@@ -36,7 +36,13 @@ class HistoryQuery(BaseModel):
 
 History = Annotated[HistoryQuery, Query()]
 Known = Annotated[str | None, Header(alias="if-none-match", description="the ETag of what the client has")]
-Level = Annotated[int, Query(description="0: verdict and summary; 1: quorum and reasons by shape as well")]
+Level = Annotated[
+    int,
+    Query(
+        description="0: verdict and summary; 1: quorum, reasons by shape and the tree as well; "
+        "2: nodes that are alike, placements, preemption in detail; 3: every node and every score"
+    ),
+]
 
 _HISTORY: dict[str, Any] = {
     "summary": "History of an object",
@@ -111,6 +117,7 @@ def _why(cluster: Cluster, kind: Kind, key: str, at: str | None, level: int) -> 
     if level not in LEVELS:
         raise bad_value("level", level, f"must be one of {', '.join(map(str, LEVELS))}")
     if at is None:
-        return json_reply(at_level(why(cluster, kind, key), level))
+        return json_reply(at_level(why(cluster, kind, key, level=level), level))
     then = moment(cluster, at)
-    return json_reply(at_level(why(cluster, kind, key, position=then.position, now=then.now), level))
+    told = why(cluster, kind, key, position=then.position, now=then.now, level=level)
+    return json_reply(at_level(told, level))

@@ -79,6 +79,9 @@ def reader(library: tuple[Path, str, str]) -> str:
         pytest.param(["queue", "-o", "json"], id="queue as JSON"),
         pytest.param(["why", "pg/big"], id="why"),
         pytest.param(["why", "node/n1", "-o", "json"], id="why a node"),
+        pytest.param(["why", "pg/big", "--level", "0"], id="why in short"),
+        pytest.param(["why", "pg/big", "--level", "3", "-o", "json"], id="why in full"),
+        pytest.param(["why", "pod/trainer-0", "--level", "2"], id="why a Pod is where it is"),
     ],
 )
 def test_a_server_says_the_same(position: str, reader: str, ganger: Ganger, words: list[str]) -> None:
