@@ -28,6 +28,10 @@ SINGLES = ("s0", "s1", "s2", "s3")
 PODS = (*SINGLES, *(name for names in MEMBERS.values() for name in names))
 HIGH_GROUP = "g2"
 """Its members mostly have its priority, which is higher than that of others."""
+PARENTS = ("c0", "c1", "c2", "c3")
+HIGH_PARENT = PARENTS[-1]
+"""The parent that has the priority of the Pods of HIGH_GROUP."""
+BUDGETS = ("b0", "b1")
 DEDICATED = {"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}
 DISLIKED = {"key": "old", "value": "", "effect": "PreferNoSchedule"}
 TOLERATION = {"key": "dedicated", "operator": "Exists"}
@@ -65,8 +69,41 @@ def _group(random: Random) -> Manifest:
     name = random.choice(GROUPS)
     spec: Manifest = {}
     if name == HIGH_GROUP:
-        spec["priorityClassName"] = random.choice(["high", "calm"])
-    return group(name, random.choice([None, 1, 2, 2, 3, 3, 4]), **spec)
+        spec["priorityClassName"] = random.choice(["high", "high", "calm"])
+    if name != GROUPS[0] and random.random() < 0.7:
+        above = HIGH_PARENT if name == HIGH_GROUP else random.choice(PARENTS)
+        spec["parentCompositePodGroupName"] = above
+        spec["workloadRef"] = {"workloadName": "job", "templateName": "leaf"}
+    return group(name, random.choice([None, 1, 2, 2, 3, 3, 4]), **spec, **_bounds(random))
+
+
+def _composite(random: Random) -> Manifest:
+    name = random.choice(PARENTS)
+    spec: Manifest = {}
+    if name == HIGH_PARENT:
+        spec["priorityClassName"] = random.choice(["high", "high", "calm"])
+    elif name != PARENTS[0] and random.random() < 0.7:
+        spec["parentCompositePodGroupName"] = random.choice(PARENTS[:-1])
+    return composite(name, random.choice([None, 1, 1, 2]), **spec, **_bounds(random))
+
+
+def _bounds(random: Random) -> Manifest:
+    """Where the Pods of a group may be, and whether they are evicted together."""
+    bounds: Manifest = {}
+    if random.random() < 0.2:
+        bounds["schedulingConstraints"] = {"topology": [{"key": ZONE}]}
+    if random.random() < 0.3:
+        bounds["disruptionMode"] = {"all": {}}
+    return bounds
+
+
+def _budget(random: Random) -> Manifest:
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": random.choice(BUDGETS), "namespace": "default"},
+        "spec": {"minAvailable": random.choice([1, 2, "50%"]), "selector": {"matchLabels": {"app": "a"}}},
+    }
 
 
 def _pod(random: Random, name: str) -> Manifest:
@@ -91,6 +128,8 @@ def _pod(random: Random, name: str) -> Manifest:
         annotations={"ganger.dev/run-seconds": random.choice(["3", "60"])} if random.random() < 0.3 else None,
         **spec,
     )
+    if random.random() < 0.3:
+        made["metadata"]["labels"] = {"app": "a"}
     if random.random() < 0.06 and "nodeName" not in made["spec"]:
         made["spec"]["schedulingGates"] = [{"name": "example.com/wait"}]
     if random.random() < 0.06:
@@ -113,11 +152,22 @@ def _gang(random: Random) -> tuple[Manifest, ...]:
     return tuple(random.choice([[made, *pods], [*pods, made], pods, [made, *pods]]))
 
 
+def _tree(random: Random) -> tuple[Manifest, ...]:
+    """Composites, and a group or two with Pods, which are likely to be below them."""
+    above = [_composite(random) for _ in range(random.randint(1, 2))]
+    below = [each for _ in range(random.randint(1, 2)) for each in _gang(random)]
+    unique = {(each["kind"], each["metadata"]["name"]): each for each in [*above, *below]}
+    return tuple(unique.values())
+
+
 # Drawn once, so that Hypothesis picks among them and what fails shrinks to few of them.
 SOME_NODES = [_node(Random(seed)) for seed in range(60)]
 SOME_GROUPS = [_group(Random(seed)) for seed in range(40)]
 SOME_PODS = [_pod(Random(seed), PODS[seed % len(PODS)]) for seed in range(400)]
 SOME_GANGS = [_gang(Random(seed)) for seed in range(200)]
+SOME_COMPOSITES = [_composite(Random(seed)) for seed in range(60)]
+SOME_TREES = [_tree(Random(seed)) for seed in range(200)]
+SOME_BUDGETS = [_budget(Random(seed)) for seed in range(20)]
 
 
 class Target(Protocol):
@@ -223,13 +273,18 @@ _GROUP_KEYS = st.sampled_from([f"default/{name}" for name in GROUPS])
 _NODE_MANIFESTS = _among(SOME_NODES)
 _POD_MANIFESTS = _among(SOME_PODS)
 _ACTIONS: tuple[st.SearchStrategy[Action], ...] = (
-    *[st.builds(Apply, _among(SOME_GANGS)) for _ in range(5)],
+    *[st.builds(Apply, _among(SOME_GANGS)) for _ in range(3)],
+    *[st.builds(Apply, _among(SOME_TREES)) for _ in range(3)],
+    st.builds(Apply, st.tuples(_among(SOME_COMPOSITES))),
+    st.builds(Apply, st.tuples(_among(SOME_BUDGETS))),
     st.builds(Apply, st.lists(_POD_MANIFESTS, min_size=1, max_size=3, unique_by=key_of).map(tuple)),
     *[st.builds(Apply, st.tuples(_NODE_MANIFESTS)) for _ in range(3)],
     st.builds(Apply, st.tuples(_among(SOME_GROUPS))),
     st.builds(Delete, st.just("Pod"), _POD_KEYS, st.sampled_from([None, None, 0])),
     st.builds(Delete, st.just("Node"), st.sampled_from(NODES)),
     st.builds(Delete, st.just("PodGroup"), _GROUP_KEYS),
+    st.builds(Delete, st.just("CompositePodGroup"), _among([f"default/{name}" for name in PARENTS])),
+    st.builds(Delete, st.just("PodDisruptionBudget"), _among([f"default/{name}" for name in BUDGETS])),
     st.builds(Change, st.just("PodGroup"), _GROUP_KEYS, st.just("minCount"), st.integers(1, 5)),
     st.builds(Change, st.just("Pod"), _POD_KEYS, st.sampled_from(["ungate", "tolerate", "release"])),
     st.builds(Change, st.just("Pod"), _POD_KEYS, st.just("phase"), st.sampled_from(["Failed", "Succeeded"])),

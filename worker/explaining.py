@@ -186,7 +186,8 @@ class _Past:
         record = record_of(last.state, kind.name, key)
         assert record is not None, "what is deleted was there before"
         attempt = last.attempt(kind, record)
-        if attempt is not None and isinstance(record, Group):
+        carried = self.cluster.log.begins_after()
+        if attempt is not None and isinstance(record, Group) and attempt.position > carried:
             last = self._before(self._end_of_batch(attempt.position) + 1)
         told = last.why(kind, key)
         return explain_deleted(
@@ -211,7 +212,10 @@ class _Past:
         return position + sum(1 for _ in rest)
 
     def _not_found(self, kind: Kind, name: str) -> NotFound:
-        text = f"{not_found(kind, name)}: the log has never held it, up to position {self.state.position}"
+        begins, ends = self.cluster.log.begins_after(), self.state.position
+        text = f"{not_found(kind, name)}: the log has never held it, up to position {ends}"
+        if begins:
+            text = f"{not_found(kind, name)}: the log, which begins after position {begins}, does not hold it"
         return NotFound(text, name=name, group=kind.group, kind=kind.plural)
 
 

@@ -34,6 +34,7 @@ class HistoryQuery(BaseModel):
     limit: int = Field(100, ge=1, le=10_000, description="at most so many")
     since: str | None = Field(None, description=f"from this moment on: {FORMS}")
     until: str | None = Field(None, description=f"up to and with this moment: {FORMS}")
+    at: str | None = Field(None, description="the same as `until`, as other reads call it")
 
 
 History = Annotated[HistoryQuery, Query()]
@@ -102,7 +103,7 @@ def why_it_is_cluster_wide(
 
 def _history(cluster: Cluster, kind: Kind, key: str, query: HistoryQuery, known: str | None) -> Response:
     after = query.after
-    since, until = time(cluster, "since", query.since), time(cluster, "until", query.until)
+    since, until = time(cluster, "since", query.since), time(cluster, "until", query.until or query.at)
     if since is not None:
         after = max(after, cluster.log.position_at(since - 1))
     last = None if until is None else cluster.log.position_at(until)

@@ -271,3 +271,10 @@ def test_the_whole_state(rejected: Api) -> None:
 )
 def test_what_the_book_cannot_say(api: Api, path: str, expected: tuple[int, str]) -> None:
     assert api.refused("GET", path)[:2] == expected
+
+
+def test_the_log_is_checked_on_request(rejected: Api) -> None:
+    told = rejected.client.post(f"{BOOK}/replay").json()
+    head = rejected.get(f"{BOOK}/log/head")
+    assert (told["same"], told["attempts"], told["divergence"]) == (True, 1, None)
+    assert (told["events"], told["headHash"]) == (head["position"], head["hash"])

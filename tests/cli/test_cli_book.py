@@ -189,9 +189,15 @@ def test_replay_shows_both_sides_of_a_difference(folder: Path, ganger: Ganger) -
     result = ganger("replay")
 
     assert (result.code, result.err) == (1, "")
-    assert "diverged at position 5, in the attempt at position 4:" in result.out
-    (different,) = [line for line in result.out.splitlines() if " | " in line]
-    assert different.split() == ['"node":', '"n2",', "|", '"node":', '"n1",']
+    assert "diverged at position 5, in the attempt at position 4 of Pod/default/a:" in result.out
+    lines = result.out.splitlines()
+    assert lines[-5:] == [
+        "  FIELD   RECORDED   DECIDED AGAIN",
+        '  node    "n2"       "n1"',
+        "look at:",
+        "  ganger why Pod a -n default --at 4",
+        "  ganger get nodes,pods -A --at 3",
+    ]
 
 
 @pytest.mark.parametrize("name", ["log.jsonl", "log.jsonl.zst", "-"])
@@ -225,9 +231,9 @@ def test_a_wrong_byte_is_found(book: Book, ganger: Ganger) -> None:
 
 def test_the_schema(ganger: Ganger, folder: Path) -> None:
     assert ganger.error("db", "current").startswith("error: there is no store at ganger.db")
-    assert ganger.out("db", "upgrade") == "none -> 0001\n"
-    assert ganger.out("db", "upgrade") == "0001 (up to date already)\n"
-    assert ganger.out("db", "current") == "0001 (up to date)\n"
+    assert ganger.out("db", "upgrade") == "none -> 0002\n"
+    assert ganger.out("db", "upgrade") == "0002 (up to date already)\n"
+    assert ganger.out("db", "current") == "0002 (up to date)\n"
 
 
 @pytest.mark.parametrize("path", ["notes.txt", "other.db"])

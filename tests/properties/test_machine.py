@@ -27,17 +27,13 @@ from domain.upcast import CURRENT
 from store.engine import Store
 from store.snapshots import Snapshots
 from store.verify import verify
-from strategies import Action, actions, node_manifests, perform, priority_class
+from strategies import CLASSES, Action, actions, node_manifests, perform
 from worker.clocks import VirtualClock
 from worker.cluster import Cluster
 from worker.kube_events import TTL_US, events_about, recent_events
 from worker.loop import Limits, Worker
 
 _streams = count(1)
-
-
-PEACEFUL = (priority_class("high", 100, "Never"), priority_class("calm", 100, "Never"))
-"""Nobody preempts here, since the model evicts nobody; evictions have properties of their own."""
 
 
 class Machine(RuleBasedStateMachine):
@@ -85,7 +81,7 @@ class Machine(RuleBasedStateMachine):
         asked=st.lists(actions(), min_size=1, max_size=3),
     )
     def begin(self, nodes: list[Manifest], asked: list[Action]) -> None:
-        self.cluster.apply([*PEACEFUL, *nodes])
+        self.cluster.apply([*CLASSES, *nodes])
         self.act(asked)
 
     @rule(asked=st.lists(actions(), min_size=1, max_size=4))
