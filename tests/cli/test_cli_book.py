@@ -90,7 +90,8 @@ def test_how_long_to_look_for_what_would_help(book: Book, ganger: Ganger) -> Non
     found = json.loads(ganger(*words, "60s").out)
     none = json.loads(ganger(*words, "0").out)
 
-    assert [change["kind"] for change in found["wouldHelp"]] == ["addNodes", "lowerMinimum", "lowerRequest"]
+    kinds = [change["kind"] for change in found["wouldHelp"]]
+    assert kinds == ["addNodes", "lowerMinimum", "delete", "lowerRequest", "raisePriority"]
     assert found["wouldHelp"][1] == {
         "change": "lower minCount to 1",
         "proved": True,

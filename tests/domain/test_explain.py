@@ -9,7 +9,7 @@ import pytest
 from build import GPU, START, Story, composite, group, node, pod
 from domain import events as ev
 from domain.envelope import canonical
-from domain.explanation import Ahead, Explanation, Fate, Figures, OnNode, Reason, at_level
+from domain.explanation import Ahead, Fate, Figures, OnNode, Reason, at_level
 from domain.scheduling.texts import GATED_MESSAGE, NO_VICTIMS
 from domain.state import encode_state
 from domain.times import rfc3339_micro
