@@ -12,8 +12,8 @@ import msgspec
 
 from domain.objects import COMPOSITE, POD_GROUP, Group, Members
 
-MOST_LEVELS = 6
-"""How many levels a tree can have, PodGroups included, for its Pods to be tried at all."""
+MOST_LEVELS = 32
+"""How far up a root is looked for, PodGroups included. Far fewer levels are allowed, but the cycle says so."""
 
 
 class Tree(msgspec.Struct, frozen=True):

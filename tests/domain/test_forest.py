@@ -216,20 +216,20 @@ def test_a_state_that_was_encoded_keeps_the_same_forest(steps: list[ForestStep])
             id="a ring",
         ),
         pytest.param(
-            line(5),
-            ("g", "l5", "l4", "l3", "l2", "l1"),
+            line(MOST_LEVELS - 1),
+            ("g", *(f"l{level}" for level in range(MOST_LEVELS - 1, 0, -1))),
             None,
             None,
             "CompositePodGroup/default/l1",
-            id="six levels",
+            id="as many levels as are looked at",
         ),
         pytest.param(
-            line(6),
-            ("g", "l6", "l5", "l4", "l3", "l2", "l1"),
+            line(MOST_LEVELS),
+            ("g", *(f"l{level}" for level in range(MOST_LEVELS, 0, -1))),
             Flaw.DEPTH,
             None,
             "PodGroup/default/g",
-            id="seven levels",
+            id="one level more",
         ),
     ],
 )
@@ -280,7 +280,7 @@ def test_children_by_age_name_and_kind() -> None:
 
 
 def test_a_tree_is_cut_below_what_is_too_deep() -> None:
-    story = Story(*line(20), group("near", 1, **under("l1")), pod("p", group="near"))
+    story = Story(*line(60), group("near", 1, **under("l1")), pod("p", group="near"))
     (entity,) = story.state.queue.entities.values()
     assert story.state.tree_of(entity).levels == MOST_LEVELS + 1
 

@@ -48,10 +48,10 @@ def said(story: Story, name: str, now: int) -> Condition | None:
         pytest.param(
             [
                 group("g", **under("c1")),
-                *(composite(f"c{level}", **under(f"c{level + 1}")) for level in range(1, 6)),
-                composite("c6"),
+                *(composite(f"c{level}", **under(f"c{level + 1}")) for level in range(1, 32)),
+                composite("c32"),
             ],
-            "hierarchy depth 7 exceeds maximum tree depth 6",
+            "hierarchy depth 33 exceeds maximum tree depth 32",
             id="too deep",
         ),
         pytest.param([group("g", 2)], None, id="whole, and below its minimum"),
