@@ -1,6 +1,7 @@
 """Lines of text that stand under each other: labelled facts, aligned columns, long lists cut short."""
 
 from collections.abc import Iterable, Sequence
+from textwrap import wrap
 
 from rich.text import Text
 
@@ -9,6 +10,8 @@ FAINT = "dim"
 SHORT = "red"
 
 _LABEL_WIDTH = 13
+_FACT_WIDTH = 92
+"""How wide the text behind a label may be."""
 _GAP = "   "
 
 Cell = str | tuple[str, str]
@@ -36,9 +39,18 @@ class Page:
             self.lines.append(Text())
 
     def fact(self, label: str, *parts: Cell) -> None:
-        """Add `parts` behind a label; nothing if they are empty."""
-        if any(part if isinstance(part, str) else part[0] for part in parts):
-            self.line("  ", (label.ljust(_LABEL_WIDTH), LABEL), *parts)
+        """Add `parts` behind a label; nothing if they are empty. A single plain text is wrapped."""
+        if len(parts) == 1 and isinstance(parts[0], str):
+            first, *more = wrap(parts[0], _FACT_WIDTH, break_long_words=False, break_on_hyphens=False) or [""]
+            if first:
+                self._fact(label, first)
+            for line in more:
+                self._fact("", line)
+        elif any(part if isinstance(part, str) else part[0] for part in parts):
+            self._fact(label, *parts)
+
+    def _fact(self, label: str, *parts: Cell) -> None:
+        self.line("  ", (label.ljust(_LABEL_WIDTH), LABEL), *parts)
 
     def columns(self, rows: Sequence[Sequence[Cell]], *, align: str, indent: int = 2) -> None:
         """Add `rows` with their columns under each other; `align` has `<` or `>` for each column."""

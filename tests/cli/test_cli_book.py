@@ -232,9 +232,9 @@ def test_a_wrong_byte_is_found(book: Book, ganger: Ganger) -> None:
 
 def test_the_schema(ganger: Ganger, folder: Path) -> None:
     assert ganger.error("db", "current").startswith("error: there is no store at ganger.db")
-    assert ganger.out("db", "upgrade") == "none -> 0002\n"
-    assert ganger.out("db", "upgrade") == "0002 (up to date already)\n"
-    assert ganger.out("db", "current") == "0002 (up to date)\n"
+    assert ganger.out("db", "upgrade") == "none -> 0003\n"
+    assert ganger.out("db", "upgrade") == "0003 (up to date already)\n"
+    assert ganger.out("db", "current") == "0003 (up to date)\n"
 
 
 @pytest.mark.parametrize("path", ["notes.txt", "other.db"])
