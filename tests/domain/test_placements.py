@@ -443,6 +443,8 @@ def branch_of(story: Story) -> Branch:
 def test_with_all_filters_off_domains_lack_nothing_but_groups() -> None:
     story = Story(*in_racks(n1="r1 1", n2="r2 1"))
     story.append(ev.SchedulerConfigured(profiles=(Profile(disabled_filters=FILTERS),)))
-    story.add(composite("job", 2, **rack()), *leaf("a", 1, [1], parent="job"), *leaf("b", 1, [1], parent="job"))
+    story.add(
+        composite("job", 2, **rack()), *leaf("a", 1, [1], parent="job"), *leaf("b", 1, [1], parent="job")
+    )
     story.decide()
     assert said(story, "Pod/a-0") == {"Pod/a-0": "bound"}
