@@ -8,7 +8,22 @@ from api.clusters import Clusters
 from api.docs_page import router as docs_page
 from api.errors import add_error_handlers
 from api.prefix import ClusterPrefix
-from api.routers import attempts, book, config, discovery, health, kube_events, log, objects, queue, state
+from api.routers import (
+    attempts,
+    book,
+    config,
+    diff,
+    discovery,
+    health,
+    kube_events,
+    log,
+    objects,
+    queue,
+    replay,
+    state,
+    whatif,
+)
+from api.schemas import explanation_schemas
 from domain.version import VERSION
 
 _DESCRIPTION = """
@@ -26,6 +41,7 @@ class Application(FastAPI):
         if self.openapi_schema is None:
             document = super().openapi()
             schemas = document["components"]["schemas"]
+            schemas |= explanation_schemas()
             for unused in ("HTTPValidationError", "ValidationError"):
                 schemas.pop(unused, None)
             for operations in document["paths"].values():
@@ -49,7 +65,7 @@ def create_app(clusters: Clusters) -> FastAPI:
     app.state.clusters = clusters
     for router in (*objects.routers(), *kube_events.routers()):
         app.include_router(router)
-    for module in (discovery, book, queue, config, attempts, log, state, health):
+    for module in (discovery, book, queue, config, diff, whatif, attempts, log, state, replay, health):
         app.include_router(module.router)
     app.include_router(docs_page)
     add_error_handlers(app)

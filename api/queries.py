@@ -17,12 +17,12 @@ Since = Annotated[str | None, Query(description=f"from this moment on: {FORMS}")
 Until = Annotated[str | None, Query(description=f"up to and with this moment: {FORMS}")]
 
 
-def moment(cluster: Cluster, at: str) -> Moment:
-    """The moment that `at` names. Raises BadRequest if it names none, Expired for the future."""
+def moment(cluster: Cluster, at: str, field: str = "at") -> Moment:
+    """The moment that the parameter `field` names. Raises BadRequest if none, Expired for the future."""
     try:
         return moment_of(cluster, at)
     except ValueError as error:
-        raise bad_value("at", at, str(error)) from error
+        raise bad_value(field, at, str(error)) from error
 
 
 def time(cluster: Cluster, field: str, text: str | None) -> int | None:

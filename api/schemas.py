@@ -2,8 +2,11 @@
 
 from typing import Any
 
+import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
+
+from domain import explanation
 
 
 class Wire(BaseModel):
@@ -109,6 +112,57 @@ class AttemptRecord(Wire):
     findings: LogItem | None
 
 
+class Difference(Wire):
+    """A field that came out otherwise; values as JSON, null where there is none."""
+
+    path: str
+    recorded: str | None
+    decided: str | None
+
+
+class Divergence(Wire):
+    """The first event that came out otherwise, in the batch of `attempt`, decided on `snapshot`.
+
+    `overtaken` is the position of an event after which the decision should not have been committed.
+    """
+
+    position: int
+    attempt: int
+    entity: str | None
+    snapshot: int | None
+    overtaken: int | None
+    recorded: dict[str, Any] | None
+    decided: dict[str, Any] | None
+    differences: list[Difference]
+
+
+class BadSnapshot(Wire):
+    """A snapshot of the store that is not what the log folds to."""
+
+    position: int
+    fault: str
+
+
+class Replay(Wire):
+    """What a replay saw; `divergence` is null if every decision came out the same.
+
+    `elsewhere` counts attempts of other scheduler `versions`, `unseen` those decided on what was before
+    the log begins.
+    """
+
+    same: bool
+    events: int
+    begins_after: int
+    head_hash: str
+    attempts: int
+    elsewhere: int
+    versions: list[str]
+    unseen: int
+    snapshots: int
+    bad_snapshots: list[BadSnapshot]
+    divergence: Divergence | None
+
+
 class Head(Wire):
     """The newest event; position 0 where there is none."""
 
@@ -168,16 +222,117 @@ class Configuration(Wire):
     ganger: dict[str, str] = Field(description="retry: onChange or byClock; siblings: greedy or lean")
 
 
-class Explanation(Wire):
-    """Why an object is where it is; at level 0 only what is listed here."""
+class Moment(Wire):
+    """A position of the log and a time."""
 
-    model_config = ConfigDict(extra="allow", alias_generator=to_camel)
+    position: int
+    time: str
 
-    object: dict[str, Any]
-    at: dict[str, Any]
+
+class FieldChange(Wire):
+    """One thing about an object, before and after; null where it has no such thing."""
+
+    field: str
+    before: str | None
+    after: str | None
+
+
+class ObjectChange(Wire):
+    """What became of an object; `group` is the PodGroup of a Pod."""
+
+    object: str
+    change: str = Field(description="created, deleted, replaced (another of that name) or changed")
+    group: str | None
+    fields: list[FieldChange]
+
+
+class LaneChange(Wire):
+    """An entity that entered or left a lane, or was tried; a lane is null where it did not wait."""
+
+    entity: str
+    before: str | None
+    after: str | None
+    attempts_before: int
+    attempts_after: int
+
+
+class StateDifference(Wire):
+    """What differs between two moments."""
+
+    since: Moment = Field(alias="from")
+    until: Moment = Field(alias="to")
+    objects: list[ObjectChange]
+    lanes: list[LaneChange]
+    configuration: list[FieldChange]
+
+
+class Eviction(Wire):
+    """A Pod that had to make room for an entity."""
+
+    pod: str
+    preemptor: str
+    time: str
+
+
+class Course(Wire):
+    """What became of a group or a single Pod in one fork."""
+
     verdict: str
-    summary: str
-    note: str
+    pods: int
+    bound: int
+    started: str | None
+    waited_us: int | None = Field(description="microseconds from when it began to wait to `started`")
+    nodes: dict[str, str]
+    evicted: list[Eviction]
+
+
+class OtherCourse(Wire):
+    """A group or single Pod that fares otherwise; null where there is none such."""
+
+    entity: str
+    without: Course | None
+    changed: Course | None = Field(alias="with")
+
+
+class Elsewhere(Wire):
+    """A Pod that is on another node than in the log."""
+
+    pod: str
+    log: str | None
+    again: str | None
+
+
+class Recorded(Wire):
+    """How the fork without the change compares with what the log holds after the fork."""
+
+    until: Moment
+    requests: int = Field(description="how many of the log were made again")
+    dropped: int = Field(description="how many of them made no sense any more with the change")
+    elsewhere: list[Elsewhere]
+
+
+class WhatIf(Wire):
+    """What a change would have come to; `complete` is false where the deadline cut it off."""
+
+    fork: Moment
+    until: str
+    complete: bool
+    changes: list[str]
+    recorded: Recorded | None
+    compared: int
+    differences: list[OtherCourse]
+
+
+class Explanation(Wire):
+    """Why an object is where it is; its schema is `explanation_schemas`."""
+
+
+def explanation_schemas() -> dict[str, Any]:
+    """The schemas of an explanation and all of its parts, by name, as the domain defines them."""
+    _, parts = msgspec.json.schema_components(
+        [explanation.Explanation], ref_template="#/components/schemas/{name}"
+    )
+    return parts
 
 
 def answers(model: type[BaseModel], *refusals: int, code: int = 200) -> dict[int | str, dict[str, Any]]:

@@ -14,6 +14,7 @@ import msgspec
 from cli.errors import CannotDo, FromServer
 from cli.settings import DEFAULT_CLUSTER
 from domain.admission.kinds import Kind
+from domain.difference import Difference
 from domain.envelope import decode_line
 from domain.events import Event
 from domain.explanation import Explanation
@@ -21,6 +22,7 @@ from domain.upcast import CURRENT
 from domain.waiting import WaitingLine
 from store.chain import StoredEvent
 from worker.history import Entry, entries
+from worker.whatif import WhatIf
 
 TIMEOUT_S = 60
 PAGE = 1000
@@ -72,13 +74,23 @@ class Client:
         except msgspec.DecodeError as error:
             raise CannotDo(f"the server {self._base} answers {path} in an unknown form: {error}") from error
 
-    def why(self, kind: Kind, namespace: str, name: str, *, at: str | None) -> Explanation:
-        """Why an object is as it is, now or as of `at`. Raises FromServer."""
-        return self.read(f"{_own_path(kind, namespace, name)}/why", Explanation, at=at)
+    def why(self, kind: Kind, namespace: str, name: str, *, at: str | None, level: int = 1) -> Explanation:
+        """Why an object is as it is, now or as of `at`; `level` is at least 1. Raises FromServer."""
+        path = f"{_own_path(kind, namespace, name)}/why"
+        return self.read(path, Explanation, at=at, level=str(level))
 
     def queue(self, *, at: str | None) -> WaitingLine:
         """What waits, now or as of `at`. Raises FromServer."""
         return self.read(f"{_OWN}/queue", WaitingLine, at=at)
+
+    def diff(self, since: str, until: str | None) -> Difference:
+        """What differs between two moments, the second of which may be now (None). Raises FromServer."""
+        return self.read(f"{_OWN}/diff", Difference, **{"from": since, "to": until})
+
+    def whatif(self, question: Mapping[str, Any]) -> WhatIf:
+        """What changes would have come to. Raises FromServer, CannotDo."""
+        answer = self.request("POST", f"{_OWN}/whatif", {}, msgspec.json.encode(question))
+        return msgspec.json.decode(answer, type=WhatIf)
 
     def config(self, *, at: str | None = None) -> dict[str, Any]:
         """The configuration in force, now or as of `at`. Raises FromServer."""

@@ -76,7 +76,7 @@ class StateFacts:
     def group(self, kind: str, key: str) -> GroupFacts:
         """How the group `namespace/name` of a kind stands."""
         if (kind, key) not in self._groups:
-            self._groups[kind, key] = facts_of(explain(self._state, kind, key, now=self.now))
+            self._groups[kind, key] = facts_of(explain(self._state, kind, key, now=self.now, brief=True))
         return self._groups[kind, key]
 
     def used(self, node: str) -> Mapping[str, int]:

@@ -33,11 +33,13 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "config": "Show or set the configuration of the scheduler.",
     },
     "The log": {
+        "diff": "Print what changed between two moments.",
         "replay": "Fold a log from nothing and decide again at every attempt.",
         "log": "Print the head of the log, verify, export or import it.",
         "db": "Show or upgrade the schema of the store.",
     },
     "Simulation": {
+        "whatif": "Say what a change would have come to, now or at a past moment.",
         "simulate": "Run a trace of jobs in virtual time.",
         "test": "Run scenario files.",
     },

@@ -238,8 +238,9 @@ class PlacementFinding(Fact, frozen=True, kw_only=True):
 
     `scheduled` is how many of its members (of a composite: children) had or would have had a place
     there, those that run already included. `reason` is what most nodes say of the first member
-    without a place, or the text of the group. If that is a resource, `asked` of it would be enough for
-    the members that the group needs, and `free` is what its nodes have left in all (base units).
+    without a place (in a composite: of the PodGroup that decided), or the text of the group. If that is
+    a resource, `asked` of it would be enough for the members that the group needs, and `free` is what
+    its nodes have left in all (base units).
     """
 
     asked: Amount = 0

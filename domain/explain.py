@@ -5,11 +5,14 @@ State is passed in by whoever reads the log: the attempt that the verdict comes 
 says where it stands) and the binding of a Pod.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from domain.explaining.findings import Recorded, attempt_part
 from domain.explaining.groups import explain_group
-from domain.explaining.others import explain_composite, explain_kept, explain_node
+from domain.explaining.others import explain_kept, explain_node
 from domain.explaining.pods import explain_pod
-from domain.explaining.question import Binding, Question
+from domain.explaining.question import Binding, Evicted, Question, ref_of
 from domain.explanation import Explanation, Fate, Moment, ObjectRef
 from domain.state import State
 from domain.times import rfc3339, rfc3339_micro
@@ -38,24 +41,34 @@ def explain(
     now: int,
     attempt: Recorded | None = None,
     binding: Binding | None = None,
+    eviction: Evicted | None = None,
+    brief: bool = False,
 ) -> Explanation:
     """Why the object is where it is at `now` (microseconds). Raises KeyError if there is no such object.
 
     `attempt` is the one at `attempt_at`, or else the one that bound the object; `binding` is a
-    Pod's, which counts as bound from outside without it.
+    Pod's, which counts as bound from outside without it. `brief` leaves out the tree of a group.
     """
-    question = Question(state, now, attempt, binding)
+    question = Question(state, now, attempt, binding, eviction, brief)
     match kind:
         case "Pod":
             return explain_pod(question, state.pods[key])
-        case "PodGroup":
-            return explain_group(question, state.groups[key])
+        case "PodGroup" | "CompositePodGroup":
+            return explain_group(question, state.groups_of(kind)[key])
         case "Node":
             return explain_node(question, state.node_records[key])
-        case "CompositePodGroup":
-            return explain_composite(question, state.composites[key])
         case _:
             return explain_kept(question, kind, state.kept[kind][key])
+
+
+def explain_system_class(state: State, name: str, body: Mapping[str, Any], *, now: int) -> Explanation:
+    """The explanation of a PriorityClass that every cluster has, whose manifest is `body`."""
+    return Explanation(
+        object=ref_of("PriorityClass", name, body["metadata"]["uid"]),
+        at=Moment(position=state.position, time=rfc3339_micro(now)),
+        verdict=Fate.PRESENT,
+        note=f"it gives priority {body['value']}, in every cluster from the start",
+    )
 
 
 def explain_deleted(
@@ -76,9 +89,16 @@ def explain_deleted(
         object=ref,
         at=at,
         verdict=Fate.DELETED,
-        note=f"it was deleted at {rfc3339(gone_us)}, position {position}",
+        note=f"it was deleted at {rfc3339(gone_us)}, position {position}{_preempted(before)}",
         attempts=0 if attempt is None else attempt.attempt.number,
         attempt=None if attempt is None else attempt_part(attempt),
         since=rfc3339_micro(gone_us),
         before=before,
     )
+
+
+def _preempted(before: Explanation | None) -> str:
+    """By whom what was deleted had been preempted, if it was."""
+    if before is None or before.evicted is None:
+        return ""
+    return f", preempted by {before.evicted.by.replace('/', ' ', 1)}"

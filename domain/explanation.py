@@ -11,8 +11,9 @@ from typing import Optional
 import msgspec
 from msgspec import UNSET, UnsetType
 
-LEVELS = (0, 1)
-"""How much is told: 0 verdict and summary, 1 quorum and reasons by shape."""
+LEVELS = (0, 1, 2, 3)
+"""How much is told: 0 verdict and summary; 1 quorum, reasons by shape, the tree; 2 nodes grouped by
+identical verdict, placements, preemption in detail; 3 every node and every score."""
 
 
 class Fate(enum.StrEnum):
@@ -129,12 +130,183 @@ class Shape(Part, frozen=True, kw_only=True):
     resources: tuple[Figures, ...]
 
 
+class Placement(Part, frozen=True, kw_only=True):
+    """Why `group` could not have `domain`, a value of the label `key` that `nodes` nodes have.
+
+    `scheduled` is how many of its members (of a composite: groups) had or would have had a place. With
+    `resource`, `asked` of it would be enough for what the group needs, and `free` is left there in all.
+    """
+
+    group: str
+    key: str
+    domain: str
+    nodes: int
+    scheduled: int
+    reason: str
+    resource: str | None = None
+    asked: str | None = None
+    free: str | None = None
+
+
+class TreeNode(Part, frozen=True, kw_only=True):
+    """A group in its tree; `group` is its subject, `message` Kubernetes' text, `reason` ours in short.
+
+    `min_count`, `created` and `scheduled` count as in Quorum. `placeable` is for how many of those that
+    wait the last attempt found a place, None where there was none that was refused. `domain` is the
+    value of the label `topology_key` that the attempt chose, or that its findings are about.
+    """
+
+    group: str
+    verdict: Fate
+    reason: str
+    message: str
+    policy: str
+    min_count: int
+    created: int
+    scheduled: int
+    placeable: int | None = None
+    topology_key: str | None = None
+    domain: str | None = None
+    children: "tuple[TreeNode, ...]" = ()
+
+
+class Cause(Part, frozen=True, kw_only=True):
+    """What decided that a tree was refused: the last in `path`, which are subjects, the root first.
+
+    `pods` are its members that fitted nowhere, `resource` what they lack, `domain` where it was looked
+    for, a value of the label `topology_key`; `text` says it in a sentence.
+    """
+
+    path: tuple[str, ...]
+    text: str
+    pods: tuple[str, ...] = ()
+    resource: str | None = None
+    domain: str | None = None
+    topology_key: str | None = None
+
+
+class Unit(Part, frozen=True, kw_only=True):
+    """Pods that are evicted together or not at all; `unit` is the subject of a Pod or a group.
+
+    `order` is its place by importance, 1 for the most important. `fate` is `victim`, `reprieved` (it
+    was taken away to make room, and there was room for it after all) or `spared` (what it would have
+    made room for did not fit even so).
+    """
+
+    unit: str
+    order: int
+    priority: int
+    pods: tuple[str, ...]
+    nodes: tuple[str, ...]
+    fate: str
+    breaks_budget: bool = False
+
+
+class Candidate(Part, frozen=True, kw_only=True):
+    """A node that a single Pod could have, and whom that would cost; the first one is taken.
+
+    `worse_by` is the first comparison that it loses to the one before it, None for the first.
+    """
+
+    node: str
+    victims: tuple[str, ...]
+    broken_budgets: int
+    highest_priority: int
+    pods: int
+    worse_by: str | None = None
+
+
 class Preemption(Part, frozen=True, kw_only=True):
-    """What preemption made of a refusal; `tried` is whether victims were looked for."""
+    """What preemption made of a refusal; `tried` is whether victims were looked for.
+
+    From level 2 on, `units` are those that could have gone, by importance, and `candidates` the nodes
+    that a single Pod could have had, the best first.
+    """
 
     tried: bool
     outcome: str
     victims: tuple[str, ...]
+    units: tuple[Unit, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
+
+
+class Eviction(Part, frozen=True, kw_only=True):
+    """Who made a Pod or a group go: the entity `by`, with the attempt at a position.
+
+    From level 2 on `preemption` says who else could have gone, and `because` why this one did.
+    """
+
+    by: str
+    attempt_position: int
+    position: int
+    time: str
+    message: str
+    because: str = ""
+    preemption: Preemption | None = None
+
+
+class Ruling(Part, frozen=True, kw_only=True):
+    """Why a filter rules a node out."""
+
+    filter: str
+    reason: str
+    preemption_may_help: bool
+
+
+class Free(Part, frozen=True, kw_only=True):
+    """What nodes have left of a resource, at least and at most."""
+
+    name: str
+    least: str
+    most: str
+
+
+class AlikeNodes(Part, frozen=True, kw_only=True):
+    """Nodes of which the filters say the same, nothing where they can take the Pod; `nodes` are their
+    names, runs of numbers as one: `n[0-9]`."""
+
+    nodes: tuple[str, ...]
+    count: int
+    verdict: tuple[Ruling, ...]
+    free: tuple[Free, ...]
+
+
+class ScoredNode(Part, frozen=True, kw_only=True):
+    """A node that can take a Pod, with its points by plugin, weights not counted in, and the total."""
+
+    node: str
+    scores: dict[str, int]
+    total: int
+
+
+class NodeVerdict(Part, frozen=True, kw_only=True):
+    """What filters and scores say of one node; `scores` and `total` only where no filter rules it out."""
+
+    node: str
+    verdict: tuple[Ruling, ...]
+    free: dict[str, str]
+    scores: dict[str, int] | None = None
+    total: int | None = None
+
+
+class Look(Part, frozen=True, kw_only=True):
+    """How the nodes stood for `pod` when its turn came in the attempt, computed anew.
+
+    `where` is the domain in which it was looked for, `chosen` the node it got or would have got, by
+    `nomination` if it was nominated there. `weights` are what a point of each plugin counts. `nodes` has
+    every node, at level 3 only.
+    """
+
+    pod: str
+    requests: dict[str, str]
+    where: str | None
+    total_nodes: int
+    chosen: ScoredNode | None
+    by: str | None
+    second_best: ScoredNode | None
+    alike: tuple[AlikeNodes, ...]
+    weights: dict[str, int]
+    nodes: tuple[NodeVerdict, ...] = ()
 
 
 class Hold(Part, frozen=True, kw_only=True):
@@ -206,9 +378,12 @@ class Explanation(Brief, frozen=True, kw_only=True):
     `attempts` times; `next_try` is when it is due at the earliest, None where time alone does not
     bring that about; `woken_by` are the events that would. `bound` says where Pods are, `since`
     from when on. Of the members in a refused attempt, `fitted` had a place that was given up and
-    `untried` were not tried. `proof` is `infeasible` if no placement exists, as `proof_by` argues,
-    else `notFound`, and None where nothing was refused. `capacity` is a node's. `before` is the
-    explanation of an object that was deleted as it last was: of a group, after its last attempt.
+    `untried` were not tried. `group` is the subject of a Pod's own, `tree` the tree of groups it is in,
+    `cause` what decided a refusal, and `placements` the domains that its groups could not have. `lean`
+    says that the tree would have started with `siblings: lean`. `looks` are from level 2 on. `evicted`
+    says who made it go. `proof` is `infeasible` if no placement exists, as `proof_by` argues, else
+    `notFound`, and None where nothing was refused. `capacity` is a node's. `before` is the explanation
+    of an object that was deleted as it last was: of a group, after its last attempt.
     """
 
     entity: str | None = None
@@ -223,8 +398,14 @@ class Explanation(Brief, frozen=True, kw_only=True):
     shapes: tuple[Shape, ...] = ()
     fitted: tuple[str, ...] = ()
     untried: tuple[str, ...] = ()
-    placements: tuple[str, ...] = ()
+    group: str | None = None
+    tree: TreeNode | None = None
+    cause: Cause | None = None
+    placements: tuple[Placement, ...] = ()
+    lean: bool = False
     preemption: Preemption | None = None
+    evicted: Eviction | None = None
+    looks: tuple[Look, ...] = ()
     proof: str | None = None
     proof_by: str | None = None
     would_help: tuple[Change, ...] = ()

@@ -239,10 +239,12 @@ def _pod_evicted(state: State, evicted: ev.PodEvicted, position: int, _: int) ->
     _begin_deletion(pod, ev.Deletion(at=evicted.at, grace=evicted.grace))
     pod.revision = position
     state.enlist(pod)
-    for group in () if pod.group is None else state.root_of(pod.group).groups:
-        if group.disrupted_whole:
-            group.disruption = Condition("True", PREEMPTED, evicted.message, evicted.at)
-            group.revision = position
+    groups = () if pod.group is None else state.root_of(pod.group).groups
+    while groups and not groups[-1].disrupted_whole:
+        groups = groups[:-1]
+    for group in groups:  # all of a unit, up to the highest group whose Pods go together
+        group.disruption = Condition("True", PREEMPTED, evicted.message, evicted.at)
+        group.revision = position
     entity = state.queue.entities.get(evicted.preemptor)
     if entity is not None and not entity.is_pod:  # its next attempt says that this is under way
         entity.changed = position

@@ -19,6 +19,9 @@ class Lines:
             previous = chain(previous, line)
             self.stored.append(StoredEvent(read.position, read.kind, read.at, line, previous))
 
+    def beginning(self) -> None:
+        """Such a log begins at position 1."""
+
     def events(self) -> Iterator[StoredEvent]:
         """All events, oldest first."""
         return iter(self.stored)

@@ -22,11 +22,9 @@ from ganger_testing.manifests import (
     composite,
     group,
     key_of,
-    leaf,
     node,
     pod,
     priority_class,
-    within,
 )
 from ganger_testing.profiles import configurations
 
@@ -37,10 +35,12 @@ GROUPS = ("g0", "g1", "g2")
 MEMBERS = {name: tuple(f"{name}-{number}" for number in range(5)) for name in GROUPS}
 SINGLES = ("s0", "s1", "s2", "s3")
 PODS = (*SINGLES, *(name for names in MEMBERS.values() for name in names))
-TREES = ("t0", "t1")
-BUDGETS = ("b0", "b1")
 HIGH_GROUP = "g2"
 """Its members mostly have its priority, which is higher than that of others."""
+PARENTS = ("c0", "c1", "c2", "c3")
+HIGH_PARENT = PARENTS[-1]
+"""The parent that has the priority of the Pods of HIGH_GROUP."""
+BUDGETS = ("b0", "b1")
 DEDICATED = {"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}
 DISLIKED = {"key": "old", "value": "", "effect": "PreferNoSchedule"}
 FINALIZER = "example.com/held"
@@ -66,8 +66,37 @@ def _group(random: Random) -> Manifest:
     name = random.choice(GROUPS)
     spec: Manifest = {}
     if name == HIGH_GROUP:
-        spec["priorityClassName"] = random.choice(["high", "calm"])
-    return group(name, random.choice([None, 1, 2, 2, 3, 3, 4]), **spec)
+        spec["priorityClassName"] = random.choice(["high", "high", "calm"])
+    if name != GROUPS[0] and random.random() < 0.7:
+        above = HIGH_PARENT if name == HIGH_GROUP else random.choice(PARENTS)
+        spec["parentCompositePodGroupName"] = above
+        spec["workloadRef"] = {"workloadName": "job", "templateName": "leaf"}
+    return group(name, random.choice([None, 1, 2, 2, 3, 3, 4]), **spec, **_bounds(random))
+
+
+def _composite(random: Random) -> Manifest:
+    name = random.choice(PARENTS)
+    spec: Manifest = {}
+    if name == HIGH_PARENT:
+        spec["priorityClassName"] = random.choice(["high", "high", "calm"])
+    elif name != PARENTS[0] and random.random() < 0.7:
+        spec["parentCompositePodGroupName"] = random.choice(PARENTS[:-1])
+    return composite(name, random.choice([None, 1, 1, 2]), **spec, **_bounds(random))
+
+
+def _bounds(random: Random) -> Manifest:
+    """Where the Pods of a group may be, and whether they are evicted together."""
+    bounds: Manifest = {}
+    if random.random() < 0.2:
+        bounds["schedulingConstraints"] = {"topology": [{"key": ZONE}]}
+    if random.random() < 0.3:
+        bounds["disruptionMode"] = {"all": {}}
+    return bounds
+
+
+def _budget(random: Random) -> Manifest:
+    kept: Manifest = {"minAvailable": random.choice([1, 2, "50%"])}
+    return budget(random.choice(BUDGETS), labels={"app": "a"}, **kept)
 
 
 def _pod(random: Random, name: str) -> Manifest:
@@ -88,11 +117,12 @@ def _pod(random: Random, name: str) -> Manifest:
         cpu=random.choice(["500m", "1", "1", "2"]),
         gpu=random.choice([None, None, None, 1]),
         group=joined,
-        labels={"app": joined or "single"},
         node=random.choice([*NODES, "lost"]) if random.random() < 0.05 else None,
         annotations={"ganger.dev/run-seconds": random.choice(["3", "60"])} if random.random() < 0.3 else None,
         **spec,
     )
+    if random.random() < 0.3:
+        made["metadata"]["labels"] = {"app": "a"}
     if random.random() < 0.06 and "nodeName" not in made["spec"]:
         made["spec"]["schedulingGates"] = [{"name": "example.com/wait"}]
     if random.random() < 0.06:
@@ -116,23 +146,11 @@ def _gang(random: Random) -> tuple[Manifest, ...]:
 
 
 def _tree(random: Random) -> tuple[Manifest, ...]:
-    """A composite with one to three PodGroups and their Pods; some are kept in one zone."""
-    name = random.choice(TREES)
-    made = [composite(name, random.choice([None, 1, 1, 2, 3]), **_in_a_zone(random, 0.3))]
-    for child in random.sample("abc", random.randint(1, 3)):
-        cores = [random.choice([1, 1, 2])] * random.randint(1, 3)
-        minimum = random.choice([None, 1, 2])
-        made += leaf(f"{name}-{child}", minimum, cores, parent=name, **_in_a_zone(random, 0.3))
-    return tuple(random.choice([made, made, made[::-1]]))
-
-
-def _in_a_zone(random: Random, chance: float) -> Manifest:
-    return within(ZONE) if random.random() < chance else {}
-
-
-def _budget(random: Random) -> Manifest:
-    kept: Manifest = {random.choice(["minAvailable", "maxUnavailable"]): random.choice([0, 1, 2, "50%"])}
-    return budget(random.choice(BUDGETS), labels={"app": random.choice([*GROUPS, "single"])}, **kept)
+    """Composites, and a group or two with Pods, which are likely to be below them."""
+    above = [_composite(random) for _ in range(random.randint(1, 2))]
+    below = [each for _ in range(random.randint(1, 2)) for each in _gang(random)]
+    unique = {(each["kind"], each["metadata"]["name"]): each for each in [*above, *below]}
+    return tuple(unique.values())
 
 
 # Drawn once, so that Hypothesis picks among them and what fails shrinks to few of them.
@@ -140,7 +158,8 @@ SOME_NODES = [_node(Random(seed)) for seed in range(60)]
 SOME_GROUPS = [_group(Random(seed)) for seed in range(40)]
 SOME_PODS = [_pod(Random(seed), PODS[seed % len(PODS)]) for seed in range(400)]
 SOME_GANGS = [_gang(Random(seed)) for seed in range(200)]
-SOME_TREES = [_tree(Random(seed)) for seed in range(100)]
+SOME_COMPOSITES = [_composite(Random(seed)) for seed in range(60)]
+SOME_TREES = [_tree(Random(seed)) for seed in range(200)]
 SOME_BUDGETS = [_budget(Random(seed)) for seed in range(20)]
 
 
@@ -152,36 +171,30 @@ def _among(values: Sequence[T]) -> st.SearchStrategy[T]:
 # Made once: Hypothesis takes longer to look over new strategies than to draw from them.
 _POD_KEYS = st.sampled_from([f"default/{name}" for name in PODS])
 _GROUP_KEYS = st.sampled_from([f"default/{name}" for name in GROUPS])
-_TREE_KEYS = st.sampled_from([f"default/{name}" for name in TREES])
-_BUDGET_KEYS = st.sampled_from([f"default/{name}" for name in BUDGETS])
 _NODE_MANIFESTS = _among(SOME_NODES)
 _POD_MANIFESTS = _among(SOME_PODS)
 _ACTIONS: tuple[st.SearchStrategy[Action], ...] = (
-    *[st.builds(Apply, _among(SOME_GANGS)) for _ in range(5)],
+    *[st.builds(Apply, _among(SOME_GANGS)) for _ in range(3)],
+    *[st.builds(Apply, _among(SOME_TREES)) for _ in range(3)],
+    st.builds(Apply, st.tuples(_among(SOME_COMPOSITES))),
+    st.builds(Apply, st.tuples(_among(SOME_BUDGETS))),
     st.builds(Apply, st.lists(_POD_MANIFESTS, min_size=1, max_size=3, unique_by=key_of).map(tuple)),
     *[st.builds(Apply, st.tuples(_NODE_MANIFESTS)) for _ in range(3)],
     st.builds(Apply, st.tuples(_among(SOME_GROUPS))),
     st.builds(Delete, st.just("Pod"), _POD_KEYS, st.sampled_from([None, None, 0])),
     st.builds(Delete, st.just("Node"), st.sampled_from(NODES)),
     st.builds(Delete, st.just("PodGroup"), _GROUP_KEYS),
+    st.builds(Delete, st.just("CompositePodGroup"), _among([f"default/{name}" for name in PARENTS])),
+    st.builds(Delete, st.just("PodDisruptionBudget"), _among([f"default/{name}" for name in BUDGETS])),
     st.builds(Change, st.just("PodGroup"), _GROUP_KEYS, st.just("minCount"), st.integers(1, 5)),
     st.builds(Change, st.just("Pod"), _POD_KEYS, st.sampled_from(["ungate", "tolerate", "release"])),
     st.builds(Change, st.just("Pod"), _POD_KEYS, st.just("phase"), st.sampled_from(["Failed", "Succeeded"])),
-)
-_MORE_ACTIONS: tuple[st.SearchStrategy[Action], ...] = (
-    *[st.builds(Apply, _among(SOME_TREES)) for _ in range(3)],
-    st.builds(Apply, st.tuples(_among(SOME_BUDGETS))),
-    st.builds(Configure, configurations()),
-    st.builds(Delete, st.just("CompositePodGroup"), st.sampled_from([f"default/{name}" for name in TREES])),
-    st.builds(
-        Delete, st.just("PodDisruptionBudget"), st.sampled_from([f"default/{name}" for name in BUDGETS])
-    ),
 )
 _WAITS = st.builds(
     Wait, st.sampled_from([0, 0, 1, 400, 1000, 2500, 60_000]), st.sampled_from([0, 1, 1, 2, 50])
 )
 _SOME_ACTIONS = st.one_of(*_ACTIONS)
-_ANY_ACTIONS = st.one_of(*_ACTIONS, *_MORE_ACTIONS)
+_ANY_ACTIONS = st.one_of(*_ACTIONS, st.builds(Configure, configurations()))
 
 
 def node_manifests() -> st.SearchStrategy[Manifest]:
@@ -200,7 +213,7 @@ def gangs() -> st.SearchStrategy[tuple[Manifest, ...]]:
 
 
 def trees() -> st.SearchStrategy[tuple[Manifest, ...]]:
-    """CompositePodGroups with their PodGroups and Pods: from the top down, or the other way."""
+    """CompositePodGroups with PodGroups and Pods, most of them below one of them."""
     return _among(SOME_TREES)
 
 
@@ -210,7 +223,7 @@ def priority_classes() -> st.SearchStrategy[Manifest]:
 
 
 def budgets() -> st.SearchStrategy[Manifest]:
-    """PodDisruptionBudgets over the Pods of a group, or over those of none."""
+    """PodDisruptionBudgets over some of the Pods."""
     return _among(SOME_BUDGETS)
 
 
@@ -231,12 +244,12 @@ def _each_once(manifests: Sequence[Manifest]) -> tuple[Manifest, ...]:
 
 
 def actions() -> st.SearchStrategy[Action]:
-    """Nodes, groups and Pods come, change and go; some of it will be refused."""
+    """Nodes, groups, trees, budgets and Pods come, change and go; some of it will be refused."""
     return _SOME_ACTIONS
 
 
 def any_actions() -> st.SearchStrategy[Action]:
-    """As `actions()`; trees, budgets and configurations, too."""
+    """As `actions()`, and the scheduler is configured."""
     return _ANY_ACTIONS
 
 

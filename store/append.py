@@ -11,7 +11,7 @@ import msgspec
 from domain.envelope import Draft, chain, encode_line
 from domain.errors import PositionConflict
 from store.backend import EventRow, KeyRow, ObjectRow, Rows, StreamRow, SubjectRow
-from store.chain import StoredEvent
+from store.chain import Head, StoredEvent
 from store.errors import CommitConflict, IdempotencyMismatch, StaleEpoch
 
 Guard = Callable[[Sequence[StoredEvent]], bool]
@@ -115,6 +115,12 @@ class Unwritten:
         self._events.append((self.head.id, *event))
         self.head = self.head.moved(
             position=event.position, chain_hash=event.hash, at_us=event.at, objects=objects
+        )
+
+    def begin(self, head: Head) -> None:
+        """Go on after `head`, whatever lies before it."""
+        self.head = self.head.moved(
+            position=head.position, chain_hash=head.hash, at_us=head.at, objects=self.head.objects
         )
 
     def _index(self, position: int, subjects: Sequence[str], objects: int) -> int:

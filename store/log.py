@@ -9,12 +9,13 @@ from typing import Final
 from sqlalchemy import BindParameter, ColumnElement, Connection, Select, and_, bindparam, select
 
 from domain.envelope import Draft
-from domain.errors import CorruptLog, GangerError, PositionConflict
+from domain.errors import CorruptLog, Expired, GangerError, PositionConflict
 from store.append import Appended, Appending, Batch, Guard, KeyUse
 from store.backend import StreamRow
+from store.beginnings import Beginning, read_beginning
 from store.chain import EMPTY_HEAD, Head, StoredEvent
 from store.engine import Store
-from store.tables import events, idempotency, objects, streams, subjects
+from store.tables import beginnings, events, idempotency, objects, streams, subjects
 
 PAGE: Final = 1000
 """Events in memory at a time while reading."""
@@ -58,6 +59,7 @@ class EventLog:
         self.store = store
         self.stream = stream
         self._id: int | None = None
+        self._begins: int | None = None
         self._appending = threading.Lock()
         self._head: StreamRow | None = None  # as this log last saw it: a guess, checked when it is used
         self._known: dict[str, int] = {}
@@ -112,11 +114,13 @@ class EventLog:
         return outcomes
 
     def read(self, after: int = 0, until: int | None = None) -> Iterator[StoredEvent]:
-        """The events after `after` up to `until`, or to the head at the call, in order.
+        """The events after `after` up to `until`, or to the head at the call, in order; 0: from the first.
 
-        A page of them is in memory at a time. Raises CorruptLog where a position is missing.
+        A page of them is in memory at a time. Raises CorruptLog where a position is missing, Expired
+        if the log begins later.
         """
         with self.store.reading() as connection:
+            after = self._from_the_beginning(connection, after)
             head = self._head_in(connection).position
             stop = head if until is None else min(until, head)
             page = self._page(connection, after, stop)
@@ -186,16 +190,30 @@ class EventLog:
         query = select(position).where(events.c.stream_id == stream_id, events.c.type == wanted)
         yield from self._pages(query, position, after, until, limit, newest_first)
 
+    def begins_after(self) -> int:
+        """The position before the first event: 0, unless the log is a window of a longer one."""
+        with self.store.reading() as connection:
+            return self._begins_after(connection)
+
+    def beginning(self) -> Beginning | None:
+        """The State and the older events with which a window begins; None for a log from position 1."""
+        if self.begins_after() == 0:
+            return None
+        with self.store.reading() as connection:
+            found = read_beginning(connection, self.stream)
+        return None if found is None else found[0]
+
     def head(self) -> Head:
         """The newest event; position 0 if there is none."""
         with self.store.reading() as connection:
             return self._head_in(connection)
 
     def position_at(self, at: int) -> int:
-        """The last position whose time is not after `at` (microseconds), 0 if all are later."""
+        """The last position whose time is not after `at` (microseconds); that before the first event,
+        which is 0 in a whole log, if all are later."""
         with self.store.reading() as connection:
             stream_id = self._stream_id(connection)
-            low, high = 0, self._head_in(connection).position
+            low, high = self._begins_after(connection), self._head_in(connection).position
             while low < high:
                 middle = (low + high + 1) // 2
                 time = connection.execute(
@@ -238,7 +256,7 @@ class EventLog:
         """What `batches` become at `head`, and each one's outcome if it is written there."""
         self._learn(head, batches, look)
         unwritten = Appending(self.stream, head, self._known, _StoredPast(head.id, look))
-        return unwritten, [_outcome(unwritten, batch) for batch in batches]
+        return unwritten, [outcome_of(unwritten, batch) for batch in batches]
 
     def _learn(self, head: StreamRow, batches: Sequence[Batch], look: "Look") -> None:
         """Look up the ids of those subjects that the stream may have named before and are not known."""
@@ -262,6 +280,26 @@ class EventLog:
         if self._id is None:
             self._id = connection.execute(select(streams.c.id).where(streams.c.name == self.stream)).scalar()
         return self._id or 0
+
+    def _begins_after(self, connection: Connection) -> int:
+        if self._begins is None:
+            query = (
+                select(streams.c.position, beginnings.c.position.label("begin"))
+                .join_from(streams, beginnings, beginnings.c.stream_id == streams.c.id, isouter=True)
+                .where(streams.c.name == self.stream)
+            )
+            row = connection.execute(query).one_or_none()
+            if row is None or not row.position:
+                return 0  # a window may still be imported into it
+            self._begins = row.begin or 0
+        return self._begins
+
+    def _from_the_beginning(self, connection: Connection, after: int) -> int:
+        """`after`, or the position before the first event for 0. Raises Expired if the log begins later."""
+        begins = self._begins_after(connection)
+        if 0 < after < begins:
+            raise before_beginning(after, begins)
+        return after or begins
 
     def _head_in(self, connection: Connection) -> Head:
         row = connection.execute(_HEAD, {"stream": self.stream}).one_or_none()
@@ -313,6 +351,11 @@ class EventLog:
             left = None if left is None else left - size
 
 
+def before_beginning(position: int, begins: int) -> Expired:
+    """What to say of a `position` that a window does not have, whose first event comes after `begins`."""
+    return Expired(f"position {position} is not in the log, which begins after position {begins}")
+
+
 Look = Callable[[], AbstractContextManager[Connection]]
 """A connection to look something up with."""
 
@@ -361,7 +404,8 @@ _as_event: Callable[[Iterable[object]], StoredEvent] = partial(tuple.__new__, St
 """`StoredEvent._make` without its check of the length, at a third of the price."""
 
 
-def _outcome(unwritten: Appending, batch: Batch) -> Outcome:
+def outcome_of(unwritten: Appending, batch: Batch) -> Outcome:
+    """What becomes of `batch` as the next one of `unwritten`."""
     try:
         return unwritten.append(batch)
     except GangerError as refusal:

@@ -46,7 +46,7 @@ class Snapshots:
         *,
         format: int,  # noqa: A002 — the word for it
         newest: int = 3,
-        spacing: int = 100_000,
+        spacing: int = 2_000,
     ) -> None:
         self._store = store
         self._stream = stream
@@ -103,6 +103,23 @@ class Snapshots:
         if bad:
             notes += self._discard(stream_id, bad)
         return Loaded(found, notes)
+
+    def inspect(self, position: int) -> tuple[bytes | None, str | None]:
+        """The body of the snapshot at `position`, or what is wrong with it; it is left where it is.
+
+        Neither for one of another format.
+        """
+        with self._store.reading() as connection:
+            stream_id = self._stream_id(connection)
+            row = connection.execute(_with_event(stream_id or 0, position)).one_or_none()
+        if row is None:
+            return None, "it is gone"
+        if row.format != self._format:
+            return None, None
+        fault = self._fault(row)
+        if fault is not None:
+            return None, fault
+        return zstandard.ZstdDecompressor().decompress(row.body), None
 
     def positions(self) -> list[int]:
         """Where there are snapshots, newest first, good or not."""

@@ -103,3 +103,23 @@ snapshots = Table(
     Column("digest", LargeBinary, nullable=False),  # sha256 of the body as kept
     Column("body", LargeBinary, nullable=False),  # zstd
 )
+
+beginnings = Table(
+    "beginnings",
+    metadata,
+    Column("stream_id", Integer, primary_key=True, autoincrement=False),
+    Column("position", BigInteger, nullable=False),  # of the last event that is not in the stream
+    Column("at_us", BigInteger, nullable=False),  # of that event
+    Column("chain_hash", LargeBinary, nullable=False),  # of that event
+    Column("start_hash", LargeBinary, nullable=False),  # of the state and all carried events
+    Column("line", LargeBinary, nullable=False),  # the state, see store.beginnings
+)
+
+origins = Table(
+    "origins",
+    metadata,
+    Column("stream_id", Integer, primary_key=True, autoincrement=False),
+    Column("parent", _Name, nullable=False),  # the stream that this one is a fork of
+    Column("position", BigInteger, nullable=False),  # of the last event in common
+    Column("hash", LargeBinary, nullable=False),  # of that event
+)

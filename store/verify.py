@@ -1,17 +1,20 @@
 """Checking a whole log: the chain, the rows' copies of what is in the lines, the head, the indexes."""
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Final
 
 import numpy as np
 from sqlalchemy import func, select
 
-from domain.envelope import Envelope
+from domain.envelope import Envelope, decode_line
 from domain.errors import CorruptLog
-from store.chain import EMPTY_HEAD, ChainChecker, Head
+from store.beginnings import read_beginning
+from store.chain import EMPTY_HEAD, ChainChecker, Head, StoredEvent
 from store.errors import StoreDamaged
 from store.log import EventLog
+from store.origins import read_origin
 from store.tables import events, objects, streams, subjects
 
 Progress = Callable[[int], None]
@@ -21,9 +24,9 @@ _REPORT_EVERY: Final = 10_000
 
 
 def verify(
-    log: EventLog, *, start: Head = EMPTY_HEAD, deep: bool = False, progress: Progress | None = None
+    log: EventLog, *, start: Head | None = None, deep: bool = False, progress: Progress | None = None
 ) -> Head:
-    """Check every event after `start` and return the head.
+    """Check every event after `start` and return the head; without one also where the log begins.
 
     Each hash is computed again over the bytes as they are kept; positions, batches and times must run on,
     the columns agree with the lines, the head be the last event. `deep` also checks that the index by
@@ -34,9 +37,16 @@ def verify(
     one that was noted before.
     """
     claimed, last = _claimed_and_last(log)
+    index_from = 0 if start is None else start.position
+    carried: Sequence[Envelope] = ()
+    if start is None:
+        start, carried = _check_beginning(log)
     checker = ChainChecker(start)
-    index = _SubjectIndex(log, start.position) if deep else None
+    index = _SubjectIndex(log, index_from) if deep else None
     try:
+        if index is not None:
+            for envelope in carried:
+                index.add(envelope)
         for event in log.read(start.position, claimed.position):
             envelope = checker.check(event)
             if index is not None:
@@ -46,6 +56,7 @@ def verify(
     except StoreDamaged as error:
         raise _damaged(log, checker.head.position, claimed.position, error) from error
     _check_head(checker.head, claimed, last)
+    _check_origin(log)
     if index is not None:
         index.check(claimed.position)
     return claimed
@@ -62,6 +73,62 @@ def _claimed_and_last(log: EventLog) -> tuple[Head, int]:
             return EMPTY_HEAD, 0
         last = select(func.max(events.c.position)).where(events.c.stream_id == row.id)
         return Head(row.position, row.hash, row.at_us), connection.execute(last).scalar() or 0
+
+
+def _check_origin(log: EventLog) -> None:
+    """Check that a fork parted from its parent where it says. Raises CorruptLog."""
+    with log.store.reading() as connection:
+        origin = read_origin(connection, log.stream)
+    if origin is None or origin.position == 0:
+        return
+    for stream in (log, EventLog(log.store, origin.parent)):
+        beginning = stream.beginning()
+        if beginning is not None and beginning.head.position == origin.position:
+            found = beginning.head.hash
+        else:
+            event = stream.get(origin.position)
+            found = b"" if event is None else event.hash
+        if found != origin.hash:
+            raise CorruptLog(
+                f"the fork parted from {origin.parent!r} here, and {stream.stream!r} has another event",
+                position=origin.position,
+            )
+
+
+def _check_beginning(log: EventLog) -> tuple[Head, Sequence[Envelope]]:
+    """The event before the first, and what the carried ones say. Raises CorruptLog."""
+    with log.store.reading() as connection:
+        found = read_beginning(connection, log.stream)
+    if found is None:
+        return EMPTY_HEAD, ()
+    beginning, start_hash, carried = found
+    head, state = beginning.head, beginning.state
+    if (state.position, state.at) != (head.position, head.at):
+        raise CorruptLog(
+            f"the log begins at a state of position {state.position} and time {state.at}, the row says"
+            f" {head.position} and {head.at}",
+            position=head.position,
+        )
+    envelopes = [
+        _check_carried(*each) for each in zip(carried, islice(beginning.chained(), 1, None), strict=True)
+    ]
+    if beginning.start_hash != start_hash:
+        raise CorruptLog("the state that the log begins at has another hash", position=head.position)
+    return head, envelopes
+
+
+def _check_carried(event: StoredEvent, chained: tuple[bytes, bytes]) -> Envelope:
+    """What the line of a carried event says, which must be what its row says. Raises CorruptLog."""
+    line, digest = chained
+    if digest != event.hash:
+        raise CorruptLog(
+            "the hash does not follow from the line and what the log begins with before it",
+            position=event.position,
+        )
+    envelope = decode_line(line)
+    if (envelope.position, envelope.kind, envelope.at) != (event.position, event.type, event.at):
+        raise CorruptLog("the row says otherwise than the line", position=event.position)
+    return envelope
 
 
 def _check_head(reached: Head, claimed: Head, last: int) -> None:
@@ -114,6 +181,9 @@ class _SubjectIndex:
 
     def check(self, until: int) -> None:
         """Compare up to position `until`. Raises CorruptLog at the first position that differs."""
+        named = self._count_named()
+        if named != (newest := max(self._ids.values(), default=0)):
+            raise CorruptLog(f"the stream has named {named} objects, the index {newest}", position=until)
         wanted = _sorted_pairs(self._positions, self._objects)
         found = _sorted_pairs(*self._read_entries(until))
         shorter = min(len(wanted), len(found))
@@ -126,6 +196,11 @@ class _SubjectIndex:
         else:
             return
         raise CorruptLog("the index by subject does not have the subjects of the line", position=position)
+
+    def _count_named(self) -> int:
+        query = select(streams.c.objects).where(streams.c.name == self._log.stream)
+        with self._log.store.reading() as connection:
+            return connection.execute(query).scalar() or 0
 
     def _read_ids(self) -> dict[str, int]:
         query = (

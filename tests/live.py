@@ -51,10 +51,10 @@ class Live:
         self.worker.advance(self.clock, self.clock.now() + seconds * SECOND)
         return self
 
-    def why(self, subject: str, *, at: int | None = None) -> Explanation:
+    def why(self, subject: str, *, at: int | None = None, level: int = 1) -> Explanation:
         """The explanation of `subject` (`Pod/default/a`), now or as of a position."""
         kind, _, key = subject.partition("/")
-        return why(self.cluster, kind_named(kind), key, position=at)
+        return why(self.cluster, kind_named(kind), key, position=at, level=level)
 
     def history(
         self,

@@ -29,7 +29,7 @@ __all__ = [
 
 
 def books(*, min_size: int = 0, max_size: int = 40) -> st.SearchStrategy[Book]:
-    """Clusters without trees and by the default profile, of which many properties tell."""
+    """Clusters by the default profile, of which many properties tell."""
     return everything.books(min_size=min_size, max_size=max_size, asked=actions())
 
 

@@ -19,7 +19,8 @@ from domain.state import FORMAT, State, decode_state, encode_state
 from domain.upcast import CURRENT, draft
 from store.append import Batch as AppendedBatch
 from store.engine import Store
-from store.log import EventLog
+from store.errors import StoreError
+from store.log import EventLog, before_beginning
 from store.snapshots import Snapshots
 from store.verify import verify as verify_chain
 from worker.batch import Batch, Outcome, Request
@@ -29,6 +30,10 @@ from worker.turns import Turns
 
 SNAPSHOT_EVERY = 20_000
 """Events between two snapshots; folding so many takes a fraction of a second."""
+
+WAYPOINT_EVERY = 2_000
+"""Events between two snapshots that are left where somebody has looked at the past: who looks there again
+folds fewer, in some hundredths of a second."""
 
 MANIFESTS_AT_A_TIME = 500
 """How many manifests are read by one query; databases bound the number of its parameters."""
@@ -107,10 +112,12 @@ class Cluster:
             return events
 
     def state_at(self, position: int) -> State:
-        """An independent State as of `position`. Raises Expired if the log does not reach so far."""
-        head = self.log.head().position
+        """An independent State as of `position`. Raises Expired if the log does not reach so far, or back."""
+        head, begins = self.log.head().position, self.log.begins_after()
         if position > head:
             raise Expired(f"position {position} is in the future: the log ends at {head}")
+        if position < begins:
+            raise before_beginning(position, begins)
         return self._state_as_of(position)
 
     def event(self, position: int) -> Event:
@@ -420,29 +427,48 @@ class Cluster:
             listener(self.state, events)
         before = events[0].position - 1
         if before // SNAPSHOT_EVERY != self.state.position // SNAPSHOT_EVERY:
-            self._take_snapshot()
+            self._save(self.state)
 
-    def _take_snapshot(self) -> None:
-        position = self.state.position
-        stored = self.log.get(position)
+    def _save(self, state: State) -> None:
+        stored = self.log.get(state.position)
         if stored is not None:
-            self._snapshots.save(position, stored.hash, encode_state(self.state))
+            self._snapshots.save(state.position, stored.hash, encode_state(state))
 
     def _state_as_of(self, position: int) -> State:
         state = self._snapshot_at(position)
+        waypoint = position - position % WAYPOINT_EVERY
+        if waypoint - state.position >= WAYPOINT_EVERY:
+            fold(state, self._read(state.position, waypoint))
+            self._leave_waypoint(state)
         return fold(state, self._read(state.position, position))
 
+    def _leave_waypoint(self, state: State) -> None:
+        """Keep `state`, so that nobody need fold up to it again; not where the store cannot be written."""
+        try:
+            self._save(state)
+        except StoreError as error:
+            self.notes.append(f"no snapshot was left at position {state.position}: {error}")
+
     def _snapshot_at(self, position: int) -> State:
-        """The State of the newest usable snapshot up to `position`; an empty one if there is none."""
+        """The State of the newest usable snapshot up to `position`, or that before the first event."""
         found = self._snapshots.load(position)
         self.notes.extend(found.notes)
         if found.snapshot is None:
-            return State()
+            return first_state(self.log)
         try:
             return decode_state(found.snapshot.body)
         except CorruptLog as error:
             self.notes.append(f"a snapshot was not used: {error}")
-            return State()
+            return first_state(self.log)
+
+
+def first_state(log: EventLog) -> State:
+    """The State before the first event of `log`: an empty one, unless it is a window of a longer log.
+
+    Raises CorruptLog if it is of a format that this program does not know.
+    """
+    beginning = log.beginning()
+    return State() if beginning is None else decode_state(beginning.state.state)
 
 
 def _drafts(decision: Decision) -> list[Draft]:

@@ -2,12 +2,17 @@
 
 from itertools import takewhile
 
+from msgspec.structs import replace
+
 from domain.admission.kinds import Kind, not_found
 from domain.envelope import decode_line
 from domain.errors import NotFound
-from domain.explain import attempt_at, explain, explain_deleted
+from domain.events import PodEvicted
+from domain.explain import attempt_at, explain, explain_deleted, explain_system_class
+from domain.explaining.again import Again, lean_could_help
+from domain.explaining.deeper import decided_again, eviction_in_detail
 from domain.explaining.findings import Recorded
-from domain.explaining.question import Binding
+from domain.explaining.question import Binding, Evicted
 from domain.explanation import Explanation, Moment
 from domain.objects import Group, Pod
 from domain.state import State
@@ -16,24 +21,61 @@ from store.chain import StoredEvent
 from store.tables import ATTEMPT
 from worker.cluster import Cluster
 from worker.history import attempt_in
-from worker.shown import Record, record_of
+from worker.shown import Record, SystemClass, record_of, visible_of
 
 
 def why(
-    cluster: Cluster, kind: Kind, key: str, *, position: int | None = None, now: int | None = None
+    cluster: Cluster,
+    kind: Kind,
+    key: str,
+    *,
+    position: int | None = None,
+    now: int | None = None,
+    level: int = 1,
 ) -> Explanation:
     """Why the object is placed, waits or is gone, as of `position` (None: the newest).
 
-    Lanes and backoffs are those of the moment `now` in microseconds; without it that of the last
-    event, or the present for the newest position. Raises NotFound if the log up to there has never
-    held such an object, Expired if it does not reach so far.
+    How much is told follows from `level`; from 2 on the attempt is decided again. Lanes and backoffs
+    are those of the moment `now` in microseconds; without it that of the last event, or the present for
+    the newest position. Raises NotFound if the log up to there has never held such an object, Expired
+    if it does not reach so far.
     """
     if position is not None:
         state = cluster.state_at(position)
-        return _Past(cluster, state, state.at if now is None else now).why(kind, key)
-    with cluster.lock:
-        cluster.refresh()
-        return _Past(cluster, cluster.state, cluster.clock.now() if now is None else now).why(kind, key)
+        past = _Past(cluster, state, state.at if now is None else now)
+        told = past.why(kind, key)
+    else:
+        with cluster.lock:
+            cluster.refresh()
+            past = _Past(cluster, cluster.state, cluster.clock.now() if now is None else now)
+            told = past.why(kind, key)
+    return _again(cluster, told, level)
+
+
+def _again(cluster: Cluster, told: Explanation, level: int) -> Explanation:
+    """`told` with what deciding again at the snapshot of its attempt adds at `level`."""
+    if told.before is not None:
+        return replace(told, before=_again(cluster, told.before, level))
+    if told.attempt is not None and (level > 1 or (level == 1 and lean_could_help(told))):
+        told = decided_again(told, _attempt_again(cluster, told.attempt.position), level)
+    if told.evicted is not None and level > 1:
+        told = eviction_in_detail(told, _attempt_again(cluster, told.evicted.attempt_position))
+    return told
+
+
+def _attempt_again(cluster: Cluster, position: int) -> Again:
+    """The attempt at `position`, ready to be made once more."""
+    recorded = _recorded(cluster, position)
+    return Again(recorded, cluster.state_at(recorded.attempt.snapshot))
+
+
+def _recorded(cluster: Cluster, position: int) -> Recorded:
+    """The attempt at `position` with what it found, which may stand elsewhere."""
+    attempt = attempt_in(cluster.event(position))
+    if attempt.same_as is None:
+        return Recorded(position, attempt, position, attempt)
+    findings = attempt_in(cluster.event(attempt.same_as))
+    return Recorded(position, attempt, attempt.same_as, findings)
 
 
 class _Past:
@@ -48,13 +90,45 @@ class _Past:
         """The explanation of an object. Raises NotFound if there never was one."""
         record = record_of(self.state, kind.name, key)
         if record is None:
-            return self._deleted(kind, key)
+            return self._gone(kind, key)
         bound = self._bound(record) if isinstance(record, Pod) else None
         binding = None
         if bound is not None and isinstance(record, Pod) and record.node is not None:
             binding = Binding(bound.position, bound.at, record.node)
         attempt = self.attempt(kind, record)
-        return explain(self.state, kind.name, key, now=self.now, attempt=attempt, binding=binding)
+        return explain(
+            self.state,
+            kind.name,
+            key,
+            now=self.now,
+            attempt=attempt,
+            binding=binding,
+            eviction=self._eviction(record),
+        )
+
+    def _gone(self, kind: Kind, key: str) -> Explanation:
+        system = visible_of(self.state, kind.name, key)
+        if isinstance(system, SystemClass):
+            return explain_system_class(self.state, key, system.body, now=self.now)
+        return self._deleted(kind, key)
+
+    def _eviction(self, record: Record) -> Evicted | None:
+        """Who preempted a Pod, or a group as a whole, that is marked as disrupted."""
+        if not isinstance(record, Pod | Group) or record.disruption is None:
+            return None
+        subject = f"Pod/{record.key}" if isinstance(record, Pod) else self._first_leaf(record)
+        stored = self._newest(PodEvicted.__name__, subject, after=record.arrival)
+        if stored is None:
+            return None
+        event = self.cluster.event(stored.position).payload
+        assert isinstance(event, PodEvicted)
+        return Evicted(stored.position, event, _recorded(self.cluster, decode_line(stored.line).batch))
+
+    def _first_leaf(self, group: Group) -> str:
+        """A subject that the eviction of all Pods of a group concerns."""
+        leaves = self.state.leaves_of(group.kind, group.key)
+        evicted = [leaf for leaf in leaves if self.state.members_of(leaf).bound]
+        return f"PodGroup/{(evicted or leaves or [group.key])[0]}"
 
     def attempt(self, kind: Kind, record: Record) -> Recorded | None:
         """The attempt that refused an object last, or else the one that placed it."""
@@ -63,13 +137,7 @@ class _Past:
         position = attempt_at(self.state, kind.name, record.key)
         if position is None:
             position = self._placed_by(record) if isinstance(record, Pod) else self._last_of(record)
-        if position is None:
-            return None
-        attempt = attempt_in(self.cluster.event(position))
-        if attempt.same_as is None:
-            return Recorded(position, attempt, position, attempt)
-        findings = attempt_in(self.cluster.event(attempt.same_as))
-        return Recorded(position, attempt, attempt.same_as, findings)
+        return None if position is None else _recorded(self.cluster, position)
 
     def _placed_by(self, pod: Pod) -> int | None:
         """The attempt that bound `pod`: the first event of the batch."""
@@ -108,7 +176,8 @@ class _Past:
         record = record_of(last.state, kind.name, key)
         assert record is not None, "what is deleted was there before"
         attempt = last.attempt(kind, record)
-        if attempt is not None and isinstance(record, Group):
+        carried = self.cluster.log.begins_after()
+        if attempt is not None and isinstance(record, Group) and attempt.position > carried:
             last = self._before(self._end_of_batch(attempt.position) + 1)
         told = last.why(kind, key)
         return explain_deleted(
@@ -133,7 +202,10 @@ class _Past:
         return position + sum(1 for _ in rest)
 
     def _not_found(self, kind: Kind, name: str) -> NotFound:
-        text = f"{not_found(kind, name)}: the log has never held it, up to position {self.state.position}"
+        begins, ends = self.cluster.log.begins_after(), self.state.position
+        text = f"{not_found(kind, name)}: the log has never held it, up to position {ends}"
+        if begins:
+            text = f"{not_found(kind, name)}: the log, which begins after position {begins}, does not hold it"
         return NotFound(text, name=name, group=kind.group, kind=kind.plural)
 
 

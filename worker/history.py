@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import UNSET
 
-from domain.admission.kinds import POD, Kind
+from domain.admission.kinds import COMPOSITE_POD_GROUP, POD, POD_GROUP, Kind
 from domain.envelope import decode_line
 from domain.errors import CorruptLog
 from domain.events import (
@@ -86,6 +86,8 @@ def events_of(
 ) -> Iterator[StoredEvent]:
     """The events of an object's history as they are kept, after `after` up to position `until`."""
     subject = f"{kind.name}/{key}"
+    if kind in (POD_GROUP, COMPOSITE_POD_GROUP):
+        return _of_group(log, subject, after=after, until=until)
     if kind is not POD:
         return log.history(subject, after=after, until=until)
     own = list(log.history(subject, until=until))
@@ -133,12 +135,32 @@ def _ends_wait(payload: Payload) -> bool:
 def _attempts_during(log: EventLog, wait: _Wait, *, after: int, until: int | None) -> Iterator[StoredEvent]:
     """The attempts in which a Pod was that waited as `wait`, between two positions."""
     last = min((end for end in (wait.end, until) if end is not None), default=None)
-    for stored in log.history(f"PodGroup/{wait.group}", after=max(after, wait.start), until=last):
-        if stored.type == ATTEMPT:
-            payload = CURRENT.event(stored.type, stored.line).payload
-            assert isinstance(payload, GroupAttempted)
-            if payload.snapshot >= wait.start:
-                yield stored
+    for stored in _of_group(log, f"PodGroup/{wait.group}", after=max(after, wait.start), until=last):
+        if stored.type == ATTEMPT and _attempt(stored).snapshot >= wait.start:
+            yield stored
+
+
+def _of_group(log: EventLog, subject: str, *, after: int, until: int | None) -> Iterator[StoredEvent]:
+    """The events of a group, with the attempts of its root that found the same as one before: these do not
+    name the groups of the tree again."""
+    own = list(log.history(subject, until=until))
+    found: dict[str, set[int]] = {}
+    for stored in own:
+        if stored.type == ATTEMPT and (entity := _attempt(stored).entity) != subject:
+            found.setdefault(entity, set()).add(stored.position)
+    again = [
+        [
+            stored
+            for stored in log.history(entity, after=min(positions), until=until)
+            if stored.type == ATTEMPT and _attempt(stored).same_as in positions
+        ]
+        for entity, positions in found.items()
+    ]
+    return (event for event in heapq.merge(own, *again) if event.position > after)
+
+
+def _attempt(stored: StoredEvent) -> GroupAttempted:
+    return attempt_in(CURRENT.event(stored.type, stored.line))
 
 
 def _entry(

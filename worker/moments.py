@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 
 from domain.errors import Expired
-from domain.times import SECOND, parse_rfc3339
+from domain.times import SECOND, parse_rfc3339, rfc3339_micro
 from worker.cluster import Cluster
 
 FORMS = "a position (120), an RFC 3339 time (2026-01-01T00:00:00Z) or an age (-2h)"
@@ -29,7 +29,20 @@ def moment_of(cluster: Cluster, text: str) -> Moment:
     if text.isascii() and text.isdecimal():
         return Moment(int(text), _time_of(cluster, int(text)))
     now = _time(cluster, text)
-    return Moment(cluster.log.position_at(now), now)
+    position = cluster.log.position_at(now)
+    beginning = cluster.log.beginning() if position == cluster.log.begins_after() else None
+    if beginning is not None and now < beginning.head.at:
+        begins = rfc3339_micro(beginning.head.at)
+        raise Expired(f"the log begins after position {position}, at {begins}, which is later than {text}")
+    return Moment(position, now)
+
+
+def span_of(text: str) -> int:
+    """The length of time that `text` names, such as `90s` or `2h`, in microseconds. Raises ValueError."""
+    span = _AGE.fullmatch(f"-{text}")
+    if span is None:
+        raise ValueError("must be a length of time, such as 90s, 15m or 2h")
+    return int(span["count"]) * _UNITS[span["unit"]]
 
 
 def time_of(cluster: Cluster, text: str) -> int:

@@ -6,7 +6,7 @@ controllers did in that cluster: bindings, nominations, conditions, evictions, t
 protection, Events; and the PriorityClasses that every cluster has.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -32,11 +32,15 @@ class BadRecording(GangerError):
 
 
 class Observation(msgspec.Struct, frozen=True):
-    """One line of a recording: an object as it was after a change, or before it was deleted."""
+    """One line of a recording: an object as it was after a change, or before it was deleted.
+
+    `time` is when it was seen (RFC 3339), where the recording says so.
+    """
 
     kind: str
     type: Change
     object: dict[str, Any]
+    time: str | None = None
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,7 @@ def facts_in(observations: Iterable[Observation]) -> Iterator[Fact]:
     leaving: set[tuple[str, str]] = set()
     at = 0
     for index, observation in enumerate(observations):
-        at = max([at, *_times(observation.object)])
+        at = max([at, *_times(observation)])
         if observation.kind == "Event":
             continue
         kind = kind_named(observation.kind)
@@ -98,15 +102,24 @@ def facts_in(observations: Iterable[Observation]) -> Iterator[Fact]:
         asked[place] = manifest
 
 
-def take(cluster: Cluster, facts: Sequence[Fact]) -> list[Fact]:
+def take(
+    cluster: Cluster, facts: Sequence[Fact], reached: Callable[[Fact], object] = lambda fact: None
+) -> list[Fact]:
     """Import `facts` as one batch. Returns those whose object is not there.
 
     That can be so, since here others may have been evicted than in the recording. Raises a Refused,
-    and imports nothing, if admission does not take an object.
+    and imports nothing, if admission does not take an object; `reached` is told of each before.
     """
-    (result,) = cluster.answer(
-        [Request(lambda batch: [fact for fact in facts if not _take(batch, fact)])], actor=ACTOR
-    )
+
+    def admit(batch: Batch) -> list[Fact]:
+        missing = []
+        for fact in facts:
+            reached(fact)
+            if not _take(batch, fact):
+                missing.append(fact)
+        return missing
+
+    (result,) = cluster.answer([Request(admit)], actor=ACTOR)
     if isinstance(result, GangerError):
         raise result
     return result
@@ -122,8 +135,9 @@ def _take(batch: Batch, fact: Fact) -> bool:
     return True
 
 
-def _times(body: Mapping[str, Any]) -> list[int]:
-    texts = (body["metadata"].get("creationTimestamp"), body.get("eventTime"))
+def _times(observation: Observation) -> list[int]:
+    body = observation.object
+    texts = (body["metadata"].get("creationTimestamp"), body.get("eventTime"), observation.time)
     return [parse_rfc3339(text) for text in texts if text is not None]
 
 
@@ -146,8 +160,8 @@ def _asked(kind: Kind, observation: Observation) -> dict[str, Any]:
     if kind in (POD_GROUP, COMPOSITE_POD_GROUP):
         manifest.pop("status", None)
     if kind is POD:
-        spec, phase = manifest["spec"], manifest.pop("status", {}).get("phase")
-        if not added:
+        spec, phase = manifest.get("spec", {}), manifest.pop("status", {}).get("phase")
+        if not added and spec:
             manifest["spec"] = {name: value for name, value in spec.items() if name != "nodeName"}
         if phase in TERMINAL_PHASES or (added and "nodeName" in spec):
             manifest["status"] = {"phase": phase}

@@ -6,7 +6,7 @@ Source: metav1.Status; k8s.io/apimachinery, api/errors.
 from typing import Any
 
 from domain.errors import CorruptLog, GangerError, PositionConflict, Refused
-from store.errors import StoreError
+from store.errors import StoreError, StreamNotEmpty
 
 _CODES = {
     "BadRequest": 400,
@@ -31,6 +31,8 @@ def status_reason(error: GangerError) -> str:
             return error.reason
         case PositionConflict():
             return "Conflict"
+        case StreamNotEmpty():
+            return "AlreadyExists"
         case CorruptLog():
             return "InternalError"
         case StoreError():

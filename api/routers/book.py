@@ -32,11 +32,18 @@ class HistoryQuery(BaseModel):
     limit: int = Field(100, ge=1, le=10_000, description="at most so many")
     since: str | None = Field(None, description=f"from this moment on: {FORMS}")
     until: str | None = Field(None, description=f"up to and with this moment: {FORMS}")
+    at: str | None = Field(None, description="the same as `until`, as other reads call it")
 
 
 History = Annotated[HistoryQuery, Query()]
 Known = Annotated[str | None, Header(alias="if-none-match", description="the ETag of what the client has")]
-Level = Annotated[int, Query(description="0: verdict and summary; 1: quorum and reasons by shape as well")]
+Level = Annotated[
+    int,
+    Query(
+        description="0: verdict and summary; 1: quorum, reasons by shape and the tree as well; "
+        "2: nodes that are alike, placements, preemption in detail; 3: every node and every score"
+    ),
+]
 
 _HISTORY: dict[str, Any] = {
     "summary": "History of an object",
@@ -84,7 +91,7 @@ def why_it_is_cluster_wide(
 
 def _history(cluster: Cluster, kind: Kind, key: str, query: HistoryQuery, known: str | None) -> Response:
     after = query.after
-    since, until = time(cluster, "since", query.since), time(cluster, "until", query.until)
+    since, until = time(cluster, "since", query.since), time(cluster, "until", query.until or query.at)
     if since is not None:
         after = max(after, cluster.log.position_at(since - 1))
     last = None if until is None else cluster.log.position_at(until)
@@ -111,6 +118,7 @@ def _why(cluster: Cluster, kind: Kind, key: str, at: str | None, level: int) -> 
     if level not in LEVELS:
         raise bad_value("level", level, f"must be one of {', '.join(map(str, LEVELS))}")
     if at is None:
-        return json_reply(at_level(why(cluster, kind, key), level))
+        return json_reply(at_level(why(cluster, kind, key, level=level), level))
     then = moment(cluster, at)
-    return json_reply(at_level(why(cluster, kind, key, position=then.position, now=then.now), level))
+    told = why(cluster, kind, key, position=then.position, now=then.now, level=level)
+    return json_reply(at_level(told, level))

@@ -84,10 +84,11 @@ def _targets(
         return [(kind, namespace, name) for kind, name in targets]
     manifests = read_manifests(files, recursive=recursive)
     with naming_the_place(manifests):
-        return [_target(manifest, namespace) for manifest in manifests]
+        return [target_in(manifest, namespace) for manifest in manifests]
 
 
-def _target(manifest: Mapping[str, Any], namespace: str) -> Target:
+def target_in(manifest: Mapping[str, Any], namespace: str) -> Target:
+    """The object that a manifest is of. Raises BadRequest if it says no name or kind."""
     metadata = manifest.get("metadata")
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
         raise BadRequest("metadata.name: Required value: it names what to delete")

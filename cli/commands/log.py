@@ -1,16 +1,21 @@
 """`ganger log`."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
 from cli.console import note, progress
 from cli.settings import Settings, pass_settings
 from store.chain import Head
+
+if TYPE_CHECKING:
+    from cli.codebook import Codebook
+    from worker.cluster import Cluster
 
 FILE = click.Path(path_type=Path)
 STANDARD = Path("-")
@@ -58,32 +63,165 @@ def verify(settings: Settings) -> int:
 
 @command.command()
 @click.argument("file", type=FILE, required=False)
+@click.option("--since", "--from", "since", metavar="MOMENT", help="Only what came after this moment.")
+@click.option("--until", "--to", "until", metavar="MOMENT", help="Only what came up to this moment.")
+@click.option("--redact", is_flag=True, help="Under pseudonyms: no name, label or image stays.")
+@click.option(
+    "--redact-key",
+    type=FILE,
+    metavar="KEYFILE",
+    help="Redact with the pseudonyms in KEYFILE, and note new ones there; made if it is missing.",
+)
 @pass_settings
-def export(settings: Settings, file: Path | None) -> None:
-    """Write the log to FILE, or to standard output."""
-    from cli.opening import open_log
-    from store.archive import export_log, open_archive
+def export(
+    settings: Settings,
+    file: Path | None,
+    since: str | None,
+    until: str | None,
+    redact: bool,
+    redact_key: Path | None,
+) -> None:
+    """Write the log to FILE, or to standard output.
 
-    with open_log(settings) as log:
-        if file in (None, STANDARD):
-            export_log(log, sys.stdout.buffer)
-            return
-        newest = log.head()
-        with progress("exporting") as bar, _whole_or_not_at_all(file) as part, open_archive(part, "w") as out:
-            written = export_log(log, out, progress=lambda done: bar(done, newest.position))
-    note(f"{file}: {_line(written)}")
+    A moment is a position (120), an RFC 3339 time or an age (-2h). A log that begins at one brings the
+    state of the cluster there and the manifests of its objects. Who has KEYFILE can tell names by
+    their pseudonyms, so keep it.
+    """
+    if since or until or redact or redact_key:
+        from cli.opening import open_for_reading
+
+        with open_for_reading(settings) as cluster:
+            book = None if not redact and redact_key is None else _codebook(redact_key)
+            begin, end = _window(cluster, since, until)
+            with _writing(file) as out, progress("exporting") as bar:
+                last = cluster.state.position
+                written = _export_window(cluster, out, begin, end, book, lambda done: bar(done, last))
+    else:
+        written = _export_all(settings, file)
+    if file not in (None, STANDARD):
+        note(f"{file}: {_line(written)}")
 
 
 @command.command("import")
 @click.argument("file", type=FILE)
 @pass_settings
 def import_(settings: Settings, file: Path) -> None:
-    """Read FILE, or - for standard input, into an empty cluster."""
-    from cli.opening import opened
-    from store.archive import import_log
+    """Read FILE, or - for standard input, into an empty cluster.
 
-    with _reading(file) as source, opened(settings, create=True) as store, progress("importing") as bar:
-        print(_line(import_log(store, settings.cluster, source, progress=bar)))
+    FILE is an exported log; or a recorded watch stream, a record or an export of
+    kube-scheduler-simulator, or what `kubectl get -o yaml` or json prints. Of these the objects are
+    imported, and decisions are made anew as time goes on in them.
+    """
+    from cli.opening import opened
+    from store.archive import import_log, may_be_archive
+
+    with _reading(file) as source, progress("importing") as bar:
+        first = source.readline()
+        if not may_be_archive(first):
+            head = _import_others(settings, first + source.read(), str(file), bar)
+        else:
+            with opened(settings, create=True) as store:
+                head = import_log(
+                    store, settings.cluster, chain([first] if first else [], source), progress=bar
+                )
+    print(_line(head))
+
+
+def _import_others(settings: Settings, content: bytes, source: str, bar: Callable[..., None]) -> Head:
+    """Import what is no log of ganger: first beside the store, so that it is imported whole or not at all."""
+    from tempfile import TemporaryDirectory, TemporaryFile
+
+    from cli.opening import open_for_writing, opened
+    from store.archive import export_log, import_log
+    from worker.clocks import SystemClock, VirtualClock
+    from worker.incoming import read_incoming, take_in
+
+    incoming = read_incoming(content, source)
+    clock = VirtualClock(SystemClock().now() if incoming.live else 0)
+    with TemporaryDirectory() as folder, TemporaryFile() as archive:
+        beside = Settings(str(Path(folder) / "import.db"), settings.cluster)
+        with open_for_writing(beside, clock=clock, durable=False) as cluster:
+            late = take_in(cluster, clock, incoming, progress=bar)
+            export_log(cluster.log, archive)
+        archive.seek(0)
+        with opened(settings, create=True) as store:
+            head = import_log(store, settings.cluster, archive)
+    for kind, count in sorted(incoming.skipped.items()):
+        note(f"left out: {count} of kind {kind}, which ganger does not know")
+    if late:
+        note(f"left out: {late} changes of objects that were gone by then")
+    return head
+
+
+def _export_all(settings: Settings, file: Path | None) -> Head:
+    from cli.opening import open_log
+    from store.archive import export_log
+
+    with open_log(settings) as log, _writing(file) as out, progress("exporting") as bar:
+        newest = log.head()
+        return export_log(log, out, progress=lambda done: bar(done, newest.position))
+
+
+def _window(cluster: "Cluster", since: str | None, until: str | None) -> tuple[int, int | None]:
+    """The position after which to begin and the last one, batches whole; 0 and None: no limit."""
+    from cli.moments import moment_of
+    from worker.windows import end_of_batch, start_of_batch
+
+    begin, end = moment_of(cluster, since, "--since"), moment_of(cluster, until, "--until")
+    return (
+        0 if begin is None else start_of_batch(cluster.log, begin.position),
+        None if end is None else end_of_batch(cluster.log, end.position),
+    )
+
+
+def _export_window(
+    cluster: "Cluster",
+    out: BinaryIO,
+    begin: int,
+    end: int | None,
+    book: "Codebook | None",
+    show: Callable[[int], None],
+) -> Head:
+    """Write what came after `begin` up to `end`, under the pseudonyms of `book` if there is one."""
+    from tempfile import TemporaryFile
+
+    from store.archive import export_log
+    from worker.redacting import redact_log
+    from worker.windows import beginning_at, carried_positions
+
+    if book is None:
+        beginning = beginning_at(cluster, begin)
+        return export_log(cluster.log, out, beginning=beginning, until=end, progress=show)
+    head, codes = redact_log(
+        cluster.log,
+        out,
+        codes=book.codes,
+        spool=TemporaryFile,
+        after=begin,
+        carried=carried_positions(cluster.log, cluster.state_at(begin)) if begin else (),
+        until=end,
+        progress=show,
+    )
+    book.keep(codes)
+    return head
+
+
+def _codebook(path: Path | None) -> "Codebook":
+    from cli.codebook import Codebook
+
+    return Codebook.new(path) if path is None else Codebook.read(path)
+
+
+@contextmanager
+def _writing(file: Path | None) -> Iterator[BinaryIO]:
+    """Where an export goes to; a file takes its name once all is written."""
+    from store.archive import open_archive
+
+    if file is None or file == STANDARD:
+        yield sys.stdout.buffer
+        return
+    with _whole_or_not_at_all(file) as part, open_archive(part, "w") as out:
+        yield out
 
 
 @contextmanager

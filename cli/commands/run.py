@@ -73,7 +73,7 @@ def _tell(state: State, events: Sequence[Event]) -> None:
 def _message(state: State, entity: str) -> str:
     """Kubernetes' text for why `entity` was refused."""
     kind, _, key = entity.partition("/")
-    record = state.pods.get(key) if kind == "Pod" else state.groups.get(key)
+    record = state.pods.get(key) if kind == "Pod" else state.group_of(entity)
     return (
         record.condition.message if record is not None and record.condition is not None else "no reason given"
     )

@@ -11,8 +11,8 @@ from domain.explanation import LEVELS, Explanation, at_level
 
 def _check_level(context: click.Context, parameter: click.Parameter, level: int) -> int:
     if level not in LEVELS:
-        known = " and ".join(map(str, LEVELS))
-        raise click.BadParameter(f"this version of ganger knows levels {known}", context, parameter)
+        known = ", ".join(map(str, LEVELS))
+        raise click.BadParameter(f"there are levels {known}", context, parameter)
     return level
 
 
@@ -25,7 +25,8 @@ def _check_level(context: click.Context, parameter: click.Parameter, level: int)
     callback=_check_level,
     default=1,
     show_default=True,
-    help="0: verdict and summary; 1: quorum and the reasons for each shape of Pod, too.",
+    help="0: verdict and summary; 1: quorum, the reasons for each shape of Pod, the tree, too; 2: nodes "
+    "that are alike, domains, preemption in detail; 3: every node with every score.",
 )
 @options.output_option("json")
 @options.at_option
@@ -47,7 +48,7 @@ def command(
     from cli.text.why import render_why
 
     kind, name = options.parse_target(words)
-    explanation = _explanation(settings, kind, namespace, name, at=at, server=server)
+    explanation = _explanation(settings, kind, namespace, name, at=at, level=level, server=server)
     if output == "json":
         print_json(at_level(explanation, level))
     else:
@@ -56,16 +57,23 @@ def command(
 
 
 def _explanation(
-    settings: Settings, kind: Kind, namespace: str, name: str, *, at: str | None, server: str | None
+    settings: Settings,
+    kind: Kind,
+    namespace: str,
+    name: str,
+    *,
+    at: str | None,
+    level: int,
+    server: str | None,
 ) -> Explanation:
     if server is not None:
         from cli.client import Client
 
-        return Client(server, settings.cluster).why(kind, namespace, name, at=at)
+        return Client(server, settings.cluster).why(kind, namespace, name, at=at, level=max(level, 1))
     from cli.moments import moment_of
     from cli.opening import open_for_reading
     from worker.explaining import why
 
     with open_for_reading(settings) as cluster:
         position, now = moment_of(cluster, at) or (None, None)
-        return why(cluster, kind, kind.key_of(namespace, name), position=position, now=now)
+        return why(cluster, kind, kind.key_of(namespace, name), position=position, now=now, level=level)

@@ -4,10 +4,14 @@ from msgspec import UNSET
 from rich.text import Text
 
 from cli.console import STYLES
+from cli.text.depths import add_look, add_placements, add_preemption
 from cli.text.lines import FAINT, LABEL, SHORT, Cell, Page, listed
+from cli.text.tree import add_tree
 from domain.explanation import (
     Attempt,
     Brief,
+    Cause,
+    Eviction,
     Explanation,
     Fate,
     Figures,
@@ -24,10 +28,10 @@ _MOST_NODES = 10
 
 def render_why(explanation: Explanation, *, level: int = 1) -> Text:
     """`explanation` as people read it, as much of it as `level` tells."""
-    return _page(at_level(explanation, level)).text()
+    return _page(at_level(explanation, level), level).text()
 
 
-def _page(told: Brief, *, past: bool = False, indent: int = 0) -> Page:
+def _page(told: Brief, level: int, *, past: bool = False, indent: int = 0) -> Page:
     page = Page(indent)
     verdict = told.verdict.value
     at = f" at position {told.at.position}" if past else ""
@@ -39,12 +43,12 @@ def _page(told: Brief, *, past: bool = False, indent: int = 0) -> Page:
         return page
     page.gap()
     _standing(page, told, past=past)
-    _refusal(page, told)
+    _refusal(page, told, level)
     _places(page, told)
     _capacity(page, told)
     if told.before is not None:
         page.gap()
-        page.add(_page(told.before, past=True, indent=indent + 2))
+        page.add(_page(told.before, level, past=True, indent=indent + 2))
     return page
 
 
@@ -65,9 +69,18 @@ def _standing(page: Page, told: Explanation, *, past: bool) -> None:
     page.fact("Woken by", _woken_by(told.woken_by))
     if told.attempt is not None and told.before is None:
         page.fact("Attempt", *_attempt(told.attempt))
+    if told.evicted is not None:
+        page.fact("Preempted", _evicted(told.evicted))
+        page.fact("", (told.evicted.message, FAINT))
+        page.fact("", told.evicted.because)
     if told.since is not None and told.verdict is not Fate.DELETED:
-        scheduled = told.object.kind in ("Pod", "PodGroup")
+        scheduled = told.object.kind in ("Pod", "PodGroup", "CompositePodGroup")
         page.fact("Since" if scheduled else "Created", _time(told.since))
+
+
+def _evicted(evicted: Eviction) -> str:
+    by = evicted.by.replace("/", " ", 1)
+    return f"by {by} at {_time(evicted.time)}, attempt at position {evicted.attempt_position}"
 
 
 def _quorum(quorum: Quorum) -> str:
@@ -123,34 +136,83 @@ def _time(moment: str) -> str:
 # Why it was refused
 
 
-def _refusal(page: Page, told: Explanation) -> None:
+def _refusal(page: Page, told: Explanation, level: int) -> None:
+    """Why there was no place; in a tree the tables of shapes are for level 2."""
     if told.preemption is not None and told.preemption.outcome not in told.summary:
         page.fact("Preemption", told.preemption.outcome)
     if told.preemption is not None:
         page.fact("Victims", listed(told.preemption.victims))
+    if told.cause is not None:
+        _cause(page, told, told.cause)
+    if told.lean:
+        page.fact(
+            "Would start", "with siblings: lean, where each PodGroup gets its minimum before any gets more"
+        )
     if told.proof_by is not None:
         page.fact("Proof", f"no placement exists: {told.proof_by}")
-    for shape in told.shapes:
+    if told.tree is not None:
         page.gap()
-        _shape(page, shape, said=told.summary)
+        asked = _asked(told)
+        add_tree(page, told.tree, path=() if told.cause is None else told.cause.path, asked=asked)
+    for shape in _decisive(told, level):
+        page.gap()
+        _shape(page, shape, said=told.summary, brief=told.tree is not None and level < 2)
     if told.fitted or told.untried:
         page.gap()
         page.fact("Had a place", _names(told.fitted))
         page.fact("Not tried", _names(told.untried))
+    if level > 1:
+        _depths(page, told)
+
+
+def _depths(page: Page, told: Explanation) -> None:
+    """What deciding again has shown."""
+    add_placements(page, told.placements)
+    for look in told.looks:
+        add_look(page, look)
+    for preemption in (told.preemption, None if told.evicted is None else told.evicted.preemption):
+        if preemption is not None:
+            add_preemption(page, preemption)
+
+
+def _cause(page: Page, told: Explanation, cause: Cause) -> None:
+    """What decided: of a tree the group and the way to it, elsewhere what there is to say of domains."""
+    if told.tree is not None:
+        names = " > ".join(subject.rpartition("/")[2] for subject in cause.path)
+        page.fact("Decided by" if told.hold is None else "Held by", names)
+        page.fact("", cause.text)
+    elif cause.topology_key is not None:
+        page.fact("Domains", cause.text)
+
+
+def _asked(told: Explanation) -> str:
+    """The subject of the group that is asked about, of a Pod that of its group."""
+    return told.group or told.object.title.replace(" ", "/", 1)
+
+
+def _decisive(told: Explanation, level: int) -> tuple[Shape, ...]:
+    """The shapes to tell of: in a tree those that decided, unless the domains say it better."""
+    if told.cause is None or told.tree is None:
+        return told.shapes
+    if level < 2 and told.cause.domain is not None:
+        return ()
+    return tuple(shape for shape in told.shapes if shape.pods == told.cause.pods)
 
 
 def _names(names: tuple[str, ...]) -> str:
     return f"{len(names)}: {listed(names)}" if len(names) > 1 else listed(names)
 
 
-def _shape(page: Page, shape: Shape, *, said: str) -> None:
-    """The Pods of one shape; their message is left out if it was `said` before."""
+def _shape(page: Page, shape: Shape, *, said: str, brief: bool) -> None:
+    """The Pods of one shape; their message is left out if it was `said` before, tables if that is all."""
     if len(shape.pods) == 1:
         page.line("  ", (f"{shape.pods[0]} fits nowhere", LABEL))
     else:
         page.line("  ", (f"{len(shape.pods)} Pods fit nowhere", LABEL), f": {listed(shape.pods)}")
     if shape.message != said:
         page.line("    ", shape.message)
+    if brief:
+        return
     if shape.nodes:
         page.gap()
         heads: list[Cell] = [(head, FAINT) for head in ("nodes", "reason", "filter", "such as")]
@@ -186,7 +248,7 @@ def _places(page: Page, told: Explanation) -> None:
     if told.object.kind == "Node":
         for place in told.bound:
             page.fact("Pods", _names(place.pods))
-    elif told.object.kind == "PodGroup" and told.bound:
+    elif told.object.kind in ("PodGroup", "CompositePodGroup") and told.bound:
         page.gap()
         page.line("  ", ("On nodes", LABEL))
         shown = told.bound[:_MOST_NODES]

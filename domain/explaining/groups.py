@@ -1,61 +1,91 @@
-"""Why a PodGroup is placed, waits, or has nothing that could wait."""
+"""Why a PodGroup or a CompositePodGroup is placed, waits, or has nothing that could wait."""
 
+from collections import Counter
 from collections.abc import Iterable
 
 from msgspec.structs import replace
 
+from domain.explaining.evictions import eviction_part
 from domain.explaining.findings import attempt_part, finding_of, names, shapes_part
 from domain.explaining.outlook import count_of, where_it_waits
-from domain.explaining.question import Question, in_queue, quorum_part, ref_of, refused
-from domain.explanation import Explanation, Fate, OnNode
-from domain.objects import Group, Members, Pod
+from domain.explaining.question import (
+    Question,
+    ended_below,
+    group_verdict,
+    in_queue,
+    quorum_part,
+    ref_of,
+    refused,
+)
+from domain.explaining.trees import in_tree
+from domain.explanation import Explanation, OnNode
+from domain.objects import POD_GROUP, Group, Pod
 from domain.queue import Entity, Verdict
+from domain.state import State
 from domain.times import rfc3339, rfc3339_micro
 
 
 def explain_group(question: Question, group: Group) -> Explanation:
-    """The explanation of `group`."""
+    """The explanation of a PodGroup or a CompositePodGroup."""
     state = question.state
-    bound = [state.pods[key] for key in state.members_of(group.key).bound]
+    bound = _bound_below(state, group)
+    entity = state.entity_with(group.kind, group.key)
+    ended = ended_below(state) if entity is None else Counter[str | None]()
     told = Explanation(
-        object=ref_of("PodGroup", group.key, group.uid),
+        object=ref_of(group.kind, group.key, group.uid),
         at=question.at,
-        verdict=Fate.SCHEDULED,
+        verdict=group_verdict(question, group, entity, ended),
         attempts=0 if question.attempt is None else question.attempt.attempt.number,
         quorum=quorum_part(question, group),
         attempt=None if question.attempt is None else attempt_part(question.attempt),
         bound=_by_node(bound),
         since=_since(bound),
+        evicted=eviction_part(question),
     )
-    entity = state.entity_with(group.kind, group.key)
     if entity is None:
-        return _resting(question, told, group)
-    return _waiting(question, told, group, entity)
+        return in_tree(question, _resting(question, told, group, ended), group)
+    return in_tree(question, _waiting(question, told, group, entity), group)
 
 
-def _resting(question: Question, told: Explanation, group: Group) -> Explanation:
+def _bound_below(state: State, group: Group) -> list[Pod]:
+    """The members of a group, of a composite those of all PodGroups below it, that are on nodes."""
+    leaves = state.leaves_of(group.kind, group.key)
+    return [state.pods[key] for leaf in leaves for key in state.members_of(leaf).bound]
+
+
+def _resting(question: Question, told: Explanation, group: Group, ended: Counter[str | None]) -> Explanation:
     """A group of which nothing waits: all members are placed or have ended, or there are none."""
-    members = question.state.members_of(group.key)
-    ended = sum(1 for pod in question.state.pods.values() if pod.group == group.key and pod.terminal)
-    if members.bound or ended:
-        parts = [f"{count_of(len(members.bound))} on nodes"] if members.bound else []
-        parts += [f"{ended} ended"] if ended else []
+    state = question.state
+    leaves = state.leaves_of(group.kind, group.key)
+    on_nodes, over = sum(len(each.pods) for each in told.bound), sum(ended[leaf] for leaf in leaves)
+    if on_nodes or over:
+        parts = [f"{count_of(on_nodes)} on nodes"] if on_nodes else []
+        parts += [f"{over} ended"] if over else []
         return replace(told, note=f"{', '.join(parts)}, none waits{_dying(group)}")
-    if members.foreign:
-        note = f"another scheduler places the {len(members.foreign)} Pods that name it"
-    else:
-        note = "no Pod names it"
-    return replace(told, verdict=Fate.GATED, note=f"{note}{_dying(group)}")
+    return replace(told, note=f"{_without_members(state, group)}{_dying(group)}")
+
+
+def _without_members(state: State, group: Group) -> str:
+    """Why nothing could ever wait for a group."""
+    leaves = state.leaves_of(group.kind, group.key)
+    foreign = sum(len(state.members_of(leaf).foreign) for leaf in leaves)
+    if group.kind == POD_GROUP:
+        return f"another scheduler places the {foreign} Pods that name it" if foreign else "no Pod names it"
+    if foreign:
+        return f"another scheduler places the {foreign} Pods below it"
+    return "no Pod names a group below it" if leaves else "no PodGroup is below it"
 
 
 def _waiting(question: Question, told: Explanation, group: Group, entity: Entity) -> Explanation:
-    stands = where_it_waits(question.state, entity, question.now)
-    members = question.state.members_of(group.key)
-    if members.bound:
-        stands = f"{count_of(len(members.bound))} on nodes, {len(members.pending)} waiting; {stands}"
+    state = question.state
+    stands = where_it_waits(state, entity, question.now)
+    if told.bound:
+        on_nodes = sum(len(each.pods) for each in told.bound)
+        leaves = state.leaves_of(group.kind, group.key)
+        waiting = sum(len(state.members_of(leaf).pending) for leaf in leaves)
+        stands = f"{count_of(on_nodes)} on nodes, {waiting} waiting; {stands}"
     told = replace(
         in_queue(question, told, entity),
-        verdict=_verdict(members, entity),
         summary=_summary(question, group, entity),
         note=f"{stands}{_dying(group)}",
     )
@@ -71,22 +101,6 @@ def _waiting(question: Question, told: Explanation, group: Group, entity: Entity
     return refused(question, told, entity)
 
 
-def _verdict(members: Members, entity: Entity) -> Fate:
-    if members.bound:
-        return Fate.PARTLY_SCHEDULED
-    if entity.hold is not None:
-        return Fate.GATED
-    match entity.verdict:
-        case Verdict.UNTRIED:
-            return Fate.PENDING
-        case Verdict.REJECTED:
-            return Fate.UNSCHEDULABLE
-        case Verdict.WAITING:
-            return Fate.WAITING_ON_PREEMPTION
-        case Verdict.ERROR:
-            return Fate.SCHEDULER_ERROR
-
-
 def _summary(question: Question, group: Group, entity: Entity) -> str:
     if entity.hold is not None:
         return entity.hold.text
@@ -95,6 +109,8 @@ def _summary(question: Question, group: Group, entity: Entity) -> str:
     found = finding_of(question.attempt, group.subject)
     if found is not None and found.message:
         return found.message
+    if group.kind != POD_GROUP:
+        return ""
     pods = map(question.state.pods.__getitem__, question.state.members_of(group.key).pending)
     return next((pod.condition.message for pod in pods if pod.condition is not None), "")  # a failed binding
 

@@ -1,13 +1,10 @@
 """Nodes, and kinds of which nothing is scheduled: what they are, rather than why."""
 
-from msgspec.structs import replace
-
 from domain.amounts import quantity_of
-from domain.explaining.outlook import where_it_waits
-from domain.explaining.question import Question, in_queue, quorum_part, ref_of
+from domain.explaining.question import Question, ref_of
 from domain.explanation import Capacity, Explanation, Fate, OnNode
 from domain.node_facts import NodeFacts
-from domain.objects import Group, Kept, NodeRecord
+from domain.objects import Kept, NodeRecord
 from domain.resources import PODS
 from domain.state import State
 from domain.taints import Taint
@@ -57,29 +54,6 @@ def _capacity(state: State, facts: NodeFacts) -> tuple[Capacity, ...]:
 
 def _taint(taint: Taint) -> str:
     return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
-
-
-def explain_composite(question: Question, composite: Group) -> Explanation:
-    """What the groups below a composite have and wait for."""
-    state = question.state
-    quorum = quorum_part(question, composite)
-    told = Explanation(
-        object=ref_of(composite.kind, composite.key, composite.uid),
-        at=question.at,
-        verdict=Fate.PRESENT,
-        quorum=quorum,
-        note=f"{quorum.scheduled} of the {quorum.created} groups right below it run, none waits",
-        since=rfc3339_micro(composite.created_us),
-    )
-    entity = state.entity_with(composite.kind, composite.key)
-    if entity is None:
-        return told
-    return replace(
-        in_queue(question, told, entity),
-        verdict=Fate.PENDING if entity.hold is None else Fate.GATED,
-        summary="" if entity.hold is None else entity.hold.text,
-        note=where_it_waits(state, entity, question.now),
-    )
 
 
 def explain_kept(question: Question, kind: str, kept: Kept) -> Explanation:

@@ -2,9 +2,11 @@
 
 from msgspec.structs import replace
 
+from domain.explaining.evictions import eviction_part
 from domain.explaining.findings import Recorded, attempt_part, fared, names, shapes_part
 from domain.explaining.outlook import where_it_waits
 from domain.explaining.question import Binding, Question, in_queue, quorum_part, ref_of, refused
+from domain.explaining.trees import in_tree
 from domain.explanation import Explanation, Fate, OnNode
 from domain.objects import Pod, Standing
 from domain.queue import Entity, Verdict
@@ -26,7 +28,15 @@ def explain_pod(question: Question, pod: Pod) -> Explanation:
         attempts=pod.attempts,
         phase=pod.phase,
         quorum=None if group is None else quorum_part(question, group),
+        evicted=eviction_part(question),
+        group=None if group is None else group.subject,
     )
+    told = _explained(question, told, pod)
+    return told if group is None else in_tree(question, told, group)
+
+
+def _explained(question: Question, told: Explanation, pod: Pod) -> Explanation:
+    state = question.state
     standing = state.standing(pod)
     if standing is Standing.PENDING:
         return _waiting(question, told, pod)

@@ -1,17 +1,19 @@
 """What is asked about an object, and what explanations of Pods and groups have in common."""
 
+from collections import Counter
 from typing import NamedTuple
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from domain.events import PodEvicted
 from domain.explaining.findings import Recorded, attempt_part, finding_of, preemption_part
 from domain.explaining.outlook import line_of, missing, missing_below, next_try_us, whose_end, woken_by
 from domain.explaining.proof import infeasible
-from domain.explanation import Explanation, Hold, Moment, ObjectRef, Quorum
+from domain.explanation import Explanation, Fate, Hold, Moment, ObjectRef, Quorum
 from domain.forest import Flaw, Tree
 from domain.objects import POD_GROUP, Group
-from domain.queue import Entity
+from domain.queue import Entity, Verdict
 from domain.state import State
 from domain.times import rfc3339_micro
 
@@ -24,13 +26,23 @@ class Binding(NamedTuple):
     node: str
 
 
+class Evicted(NamedTuple):
+    """An eviction as it stands in the log at `position`, and the attempt that decided on it."""
+
+    position: int
+    event: PodEvicted
+    attempt: Recorded
+
+
 class Question(NamedTuple):
-    """A State, a moment in microseconds, and what the log adds to them."""
+    """A State, a moment in microseconds, and what the log adds to them; `brief` leaves out the tree."""
 
     state: State
     now: int
     attempt: Recorded | None
     binding: Binding | None
+    eviction: Evicted | None = None
+    brief: bool = False
 
     @property
     def at(self) -> Moment:
@@ -89,6 +101,35 @@ def _is_started(state: State, tree: Tree) -> bool:
     else:
         started = sum(_is_started(state, child) for child in tree.children)
     return started >= tree.group.min_count
+
+
+def group_verdict(
+    question: Question, group: Group, entity: Entity | None, ended: Counter[str | None]
+) -> Fate:
+    """What has become of `group`, of which Pods wait as `entity` if any do, and others have `ended`."""
+    state = question.state
+    leaves = state.leaves_of(group.kind, group.key)
+    bound = any(state.members_of(leaf).bound for leaf in leaves)
+    if entity is None:
+        return Fate.SCHEDULED if bound or any(ended[leaf] for leaf in leaves) else Fate.GATED
+    if bound:
+        return Fate.PARTLY_SCHEDULED
+    if entity.hold is not None:
+        return Fate.GATED
+    return _FATES[entity.verdict]
+
+
+_FATES = {
+    Verdict.UNTRIED: Fate.PENDING,
+    Verdict.REJECTED: Fate.UNSCHEDULABLE,
+    Verdict.WAITING: Fate.WAITING_ON_PREEMPTION,
+    Verdict.ERROR: Fate.SCHEDULER_ERROR,
+}
+
+
+def ended_below(state: State) -> Counter[str | None]:
+    """How many Pods have ended, by the key of the PodGroup that they name."""
+    return Counter(pod.group for pod in state.pods.values() if pod.terminal)
 
 
 def in_queue(question: Question, told: Explanation, entity: Entity) -> Explanation:

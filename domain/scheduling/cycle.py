@@ -77,7 +77,7 @@ def decide(state: State, now: int) -> Decision | None:
         waiting = list(state.pending_of(entity))
         found = _try_pod(state, waiting[0])
     else:
-        waiting = [pod for leaf in tree.leaves() for pod in _pending(state, leaf)]
+        waiting = [pod for leaf in tree.leaves() for pod in pending_in(state, leaf)]
         found = _try_tree(state, tree, waiting)
     attempt = _attempt(state, entity, now, found)
     evictions = tuple(_evictions(state, entity, waiting[0], found, now))
@@ -101,7 +101,7 @@ def decide(state: State, now: int) -> Decision | None:
     )
 
 
-def _pending(state: State, leaf: Tree) -> list[Pod]:
+def pending_in(state: State, leaf: Tree) -> list[Pod]:
     """The Pods that wait in a PodGroup, in the order in which they are tried."""
     return sorted((state.pods[key] for key in state.members_of(leaf.group.key).pending), key=_turn)
 
@@ -236,12 +236,12 @@ def _try_tree(state: State, tree: Tree, waiting: Sequence[Pod]) -> _Found:
     then skipped."""
     fault = disagreement(state, tree, waiting)
     if fault is not None:
-        failed = fail_tree(_branch(state, tree, shaped(state, waiting)), fault)
+        failed = fail_tree(branch_of(state, tree, shaped(state, waiting)), fault)
         return _Found("error", groups=group_findings(state, failed, None))
     members = [pod for pod in waiting if pod.deletion is None]
     skipped = tuple(pod.key for pod in waiting if pod.deletion is not None)
     tried = shaped(state, members)
-    root = _branch(state, tree, tried)
+    root = branch_of(state, tree, tried)
     room = room_for(state, tree.group.priority, members)
     lean = state.config.siblings == "lean"
     outcome = run_tree(root, room, lean=lean)
@@ -284,7 +284,7 @@ def _rerun(root: Branch, room: Room, lean: bool) -> Rerun:
     return Rerun(succeeded=True, placed=placed)
 
 
-def _branch(state: State, tree: Tree, members: Sequence[Member]) -> Branch:
+def branch_of(state: State, tree: Tree, members: Sequence[Member]) -> Branch:
     """What is to be tried of `tree`; `members` are those of all its PodGroups."""
     by_group: dict[str | None, list[Member]] = {}
     for member in members:

@@ -37,11 +37,12 @@ def feasible(minimum: int, scheduled: int, remaining: int) -> Feasible:
 
 @dataclass
 class Misfit:
-    """Members of one shape that found no node, and what kept them off."""
+    """Members of one shape that found no node, and what kept them off; `after` others had a place."""
 
     shape: PodShape
     diagnosis: Diagnosis
     pods: list[Pod]
+    after: int = 0
 
 
 @dataclass
@@ -139,7 +140,7 @@ def _try_run(
     result.remaining -= len(rows)
     if len(rows) == len(run):
         return None
-    misfit = Misfit(shape, diagnose(room, shape), [])
+    misfit = Misfit(shape, diagnose(room, shape), [], after=len(result.placed))
     result.misfits.append(misfit)
     for index in range(len(rows), len(run)):
         misfit.pods.append(run[index][0])

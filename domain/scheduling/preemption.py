@@ -118,14 +118,11 @@ def preempt_for_pod(state: State, pod: Pod, diagnosis: Diagnosis) -> Answer:
         ending := _ending_on(state, {pod.nominated}, spec.priority)
     ):
         return Answer(texts.VICTIM_ENDS, waits=True, victims=ending, nominations=None)
-    on_node = _by_node(units_below(state, spec.priority), diagnosis.resolvable)
-    room = room_for(state, spec.priority, [pod])
-    ((_, shape),) = shaped(state, [pod])
-    search = _at_once if shape.peer is None else _node_by_node
-    candidates, refusals = search(state, room, shape, on_node)
+    on_node = units_by_node(units_below(state, spec.priority), diagnosis.resolvable)
+    candidates, refusals = candidates_for_pod(state, pod, on_node)
     if not candidates:
         return Answer(_no_candidate(refusals, diagnosis, len(on_node)))
-    best = min(candidates, key=_Candidate.order)
+    best = min(candidates, key=Candidate.order)
     victims = _pods_of(best.victims)
     return Answer(
         texts.found_for_pod(best.node, len(victims)),
@@ -135,8 +132,17 @@ def preempt_for_pod(state: State, pod: Pod, diagnosis: Diagnosis) -> Answer:
     )
 
 
+def candidates_for_pod(state: State, pod: Pod, on_node: "OnNode") -> "tuple[list[Candidate], Counter[str]]":
+    """The nodes that `pod` could have if it evicts units there, in no order that means anything, and why
+    it cannot have the others, how often each."""
+    room = room_for(state, state.spec(pod).priority, [pod])
+    ((_, shape),) = shaped(state, [pod])
+    search = _at_once if shape.peer is None else _node_by_node
+    return search(state, room, shape, on_node)
+
+
 @dataclass(frozen=True)
-class _Candidate:
+class Candidate:
     """A node that a single Pod could have, and whom it would cost, the most important first."""
 
     node: str
@@ -145,7 +151,7 @@ class _Candidate:
     """How many of the victims break a budget."""
 
     @classmethod
-    def of(cls, node: str, victims: list[Unit], broken: set[str]) -> "_Candidate":
+    def of(cls, node: str, victims: list[Unit], broken: set[str]) -> "Candidate":
         """The candidate whose victims are `victims`; those named in `broken` break a budget."""
         return cls(node, victims, sum(unit.name in broken for unit in victims))
 
@@ -170,7 +176,7 @@ OnNode: TypeAlias = Mapping[str, Sequence[Unit]]
 
 def _at_once(
     state: State, room: Room, shape: PodShape, on_node: OnNode
-) -> tuple[list[_Candidate], Counter[str]]:
+) -> tuple[list[Candidate], Counter[str]]:
     """The nodes that a Pod of `shape` could have, and why it cannot have the others, how often each.
 
     No rule about other Pods is in play: what is cleared on other nodes makes no difference.
@@ -191,14 +197,14 @@ def _at_once(
             return sites.admit([(state.spec(pod).shape, row) for pod in unit.pods if pod.node == here])
 
         broken = violating(allowed, units)
-        candidates.append(_Candidate.of(here, left_out(units, broken, admit), broken))
+        candidates.append(Candidate.of(here, left_out(units, broken, admit), broken))
     looked_at = np.array([name in on_node for name in names], dtype=np.bool_)
     return candidates, _refusals(evaluation, looked_at)
 
 
 def _node_by_node(
     state: State, room: Room, shape: PodShape, on_node: OnNode
-) -> tuple[list[_Candidate], Counter[str]]:
+) -> tuple[list[Candidate], Counter[str]]:
     """The same among rules about other Pods: on every node only its own units are taken away."""
     candidates = []
     refusals = Counter[str]()
@@ -209,7 +215,7 @@ def _node_by_node(
         if fits(room, shape, row):
             broken = violating(allowed, units)
             victims = without_reprieve(state, room, units, broken, [(shape, row)], rules=True)
-            candidates.append(_Candidate.of(here, victims, broken))
+            candidates.append(Candidate.of(here, victims, broken))
         else:
             looked_at = np.arange(len(room)) == row
             refusals += _refusals(evaluate(room, shape), looked_at)
@@ -238,7 +244,7 @@ def _no_candidate(refusals: Counter[str], diagnosis: Diagnosis, looked_at: int) 
     return f"0/{diagnosis.total} nodes are available: {', '.join(parts)}."
 
 
-def _by_node(units: Sequence[Unit], nodes: frozenset[str]) -> dict[str, list[Unit]]:
+def units_by_node(units: Sequence[Unit], nodes: frozenset[str]) -> dict[str, list[Unit]]:
     """The units with a Pod on each of `nodes`, in their order."""
     found: dict[str, list[Unit]] = {}
     for unit in units:

@@ -23,7 +23,7 @@ def shortfall(
 ) -> PlacementFinding:
     """Why `branch` did not do in the domain `name`, whose nodes are those of `room`, as they were before.
 
-    `scheduled`, `text` and `misfits` are those of its outcome there.
+    `scheduled` and `text` are those of its outcome there, `misfits` those of the PodGroup that decided it.
     """
     if not misfits:
         return PlacementFinding(domain=name, nodes=len(room), reason=text, scheduled=scheduled)
@@ -85,17 +85,19 @@ def shortfalls(
 
 
 def _text(branch: Branch, tally: Tally) -> str | None:
-    """The text of a group that was refused without a look at a member of its own; else None."""
+    """The text of a group that was refused without a look at a member; else None."""
+    if tally.misfit:
+        return None
     minimum = branch.group.min_count
     if not branch.is_leaf:
         return texts.groups_not_satisfiable(minimum, tally.scheduled, tally.remaining)
-    if tally.remaining == len(branch.members):
-        return texts.flagged(texts.minimum_not_satisfiable(minimum, tally.scheduled, tally.remaining))
-    return None
+    return texts.flagged(texts.minimum_not_satisfiable(minimum, tally.scheduled, tally.remaining))
 
 
 def _asked(branch: Branch, resource: str) -> int:
-    """How much of `resource` the members ask for that a PodGroup needs, in the order of the cycle."""
+    """How much of `resource` the members ask for that a group needs, in the order of the cycle."""
+    if not branch.is_leaf:
+        return sum(_asked(child, resource) for child in branch.children[: branch.group.min_count])
     needed = branch.members[: max(branch.group.min_count - branch.bound, 1)]
     return sum(1 if resource == PODS else shape.requested(resource) for _, shape in needed)
 

@@ -19,12 +19,14 @@ from domain.shapes import PodShape
 
 
 class Tally(NamedTuple):
-    """How a group would come out: members `placed` for good, numbers of the last feasibility check."""
+    """How a group would come out: members `placed` for good, numbers of the last feasibility check, and
+    whether it was refused for want of a place for a member (`misfit`)."""
 
     succeeded: bool
     placed: int
     scheduled: int
     remaining: int
+    misfit: bool = False
 
 
 class Survey(NamedTuple):
@@ -77,7 +79,7 @@ def _tally_leaf(branch: Branch, places: int) -> Tally:
     placed = min(count, places if branch.most is None else min(places, branch.most))
     scheduled = branch.bound + placed
     if scheduled < minimum:
-        return Tally(False, 0, scheduled, minimum - scheduled - 1)
+        return Tally(False, 0, scheduled, minimum - scheduled - 1, misfit=True)
     return Tally(True, placed, scheduled, 0)
 
 
@@ -85,6 +87,7 @@ def _tally_children(branch: Branch, places: int) -> Tally:
     minimum = branch.group.min_count
     placed = scheduled = 0
     remaining = len(branch.children)
+    misfit = False
     for child in branch.children:
         if feasible(minimum, scheduled, remaining) is Feasible.IMPOSSIBLE:
             break
@@ -92,8 +95,9 @@ def _tally_children(branch: Branch, places: int) -> Tally:
         remaining -= 1
         scheduled += below.succeeded
         placed += below.placed
+        misfit = misfit if below.succeeded else below.misfit
     succeeded = feasible(minimum, scheduled, remaining) is Feasible.MET
-    return Tally(succeeded, placed if succeeded else 0, scheduled, remaining)
+    return Tally(succeeded, placed if succeeded else 0, scheduled, remaining, misfit)
 
 
 def use_with(found: Survey, room: Room, used: Whole) -> Whole:

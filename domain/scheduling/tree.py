@@ -322,11 +322,17 @@ def _choose_by_trial(branch: Branch, room: Room, numbers: Sequence[int], shown: 
                 trial.name,
                 scheduled=trial.outcome.scheduled,
                 text=trial.outcome.text,
-                misfits=trial.outcome.misfits,
+                misfits=_decisive(trial.outcome).misfits,
             )
             for trial in trials.values()
         ),
     )
+
+
+def _decisive(refused: Outcome) -> Outcome:
+    """The group in a refused one, or that itself, with which its minimum went out of reach."""
+    below = [child for child in refused.children if child.status is Status.UNSCHEDULABLE]
+    return _decisive(below[-1]) if below else refused
 
 
 def _choose_by_survey(branch: Branch, room: Room, numbers: Sequence[int], shown: int) -> Outcome:

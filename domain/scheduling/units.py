@@ -72,6 +72,13 @@ def unit_priority(state: State, pod: Pod) -> int:
     return state.spec(pod).priority if rank is None else rank.priority
 
 
+def subject_of(state: State, unit: Unit) -> str:
+    """The subject of the Pod or the group that `unit` belongs to as a whole."""
+    first = unit.pods[0]
+    rank = None if first.group is None else _rank(state, first.group)
+    return f"Pod/{first.key}" if rank is None or rank.whole is None else rank.whole.subject
+
+
 def allowances(state: State) -> Allowances:
     """What every budget allows."""
     return [(budget, allowance(budget, state.pods)) for budget in state.budgets.values()]

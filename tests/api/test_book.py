@@ -148,6 +148,24 @@ def test_why_at_a_moment_and_at_a_level(rejected: Api) -> None:
     brief = rejected.get(f"{GANG}/why?level=0")
     assert brief == {name: rejected.get(f"{GANG}/why")[name] for name in brief}
     assert list(brief) == ["object", "at", "verdict", "summary", "note"]
+    usual, alike, full = (rejected.get(f"{GANG}/why?level={level}") for level in (1, 2, 3))
+    assert usual["looks"] == []
+    ((second,), (third,)) = alike["looks"], full["looks"]
+    assert second == third | {"nodes": []}
+    refusal = {"filter": "NodeResourcesFit", "reason": "Insufficient cpu", "preemptionMayHelp": True}
+    assert second["alike"] == [
+        {
+            "nodes": ["n1"],
+            "count": 1,
+            "verdict": [refusal],
+            "free": [{"name": "cpu", "least": "0", "most": "0"}],
+        }
+    ]
+    assert third["nodes"] == [
+        {"node": "n1", "verdict": [refusal], "free": {"cpu": "0"}, "scores": None, "total": None}
+    ]
+    assert full["placements"] == []
+    assert rejected.get(f"{GANG}/why?at=3&level=3")["verdict"] == "Gated"
     assert rejected.get(f"{BOOK}/nodes/n1/why")["object"]["name"] == "n1"
 
 
@@ -225,7 +243,7 @@ def test_the_whole_state(rejected: Api) -> None:
         pytest.param(f"{BOOK}/namespaces/default/jobs/g/why", (404, "NotFound"), id="unknown kind"),
         pytest.param(f"{BOOK}/namespaces/default/nodes/n/why", (404, "NotFound"), id="no namespace there"),
         pytest.param(f"{BOOK}/pods/p/history", (404, "NotFound"), id="in a namespace only"),
-        pytest.param(f"{GANG}/why?level=2", (400, "BadRequest"), id="a level that is not there"),
+        pytest.param(f"{GANG}/why?level=4", (400, "BadRequest"), id="a level that is not there"),
         pytest.param(f"{GANG}/why?at=7", (410, "Expired"), id="why in the future"),
         pytest.param(f"{GANG}/why?at=x", (400, "BadRequest"), id="no moment"),
         pytest.param(f"{GANG}/history?since=x", (400, "BadRequest"), id="since no moment"),
@@ -244,3 +262,10 @@ def test_the_whole_state(rejected: Api) -> None:
 )
 def test_what_the_book_cannot_say(api: Api, path: str, expected: tuple[int, str]) -> None:
     assert api.refused("GET", path)[:2] == expected
+
+
+def test_the_log_is_checked_on_request(rejected: Api) -> None:
+    told = rejected.client.post(f"{BOOK}/replay").json()
+    head = rejected.get(f"{BOOK}/log/head")
+    assert (told["same"], told["attempts"], told["divergence"]) == (True, 1, None)
+    assert (told["events"], told["headHash"]) == (head["position"], head["hash"])

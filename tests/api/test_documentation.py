@@ -45,3 +45,12 @@ def test_every_part_of_a_path_is_a_parameter(api: Api) -> None:
         for method, operation in operations.items():
             named = [each["name"] for each in operation.get("parameters", ()) if each["in"] == "path"]
             assert sorted(named) == sorted(re.findall(r"{(\w+)}", path)), (method, path)
+
+
+def test_an_explanation_is_described_in_all_its_parts(api: Api) -> None:
+    document = api.app.openapi()
+    schemas = document["components"]["schemas"]
+    parts = set(re.findall(r"#/components/schemas/(\w+)", str(document)))
+    assert parts <= set(schemas)
+    assert {"Explanation", "TreeNode", "Cause", "Placement", "Look", "Eviction"} <= parts
+    assert {"wouldHelp", "nextTry", "placements"} <= set(schemas["Explanation"]["properties"])

@@ -8,9 +8,10 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from build import group, node, pod
+from build import composite, group, node, pod
 from cli_world import Book, Ganger, Golden
 from domain.events import PodBound
+from trees import NO_VICTIMS, WRAP, leaf
 
 SCENARIO = """
 name: a gang of one starts
@@ -92,9 +93,9 @@ def test_why_as_json(book: Book, ganger: Ganger) -> None:
             ["why", "pg/big", "--at", "3"], 'error: podgroups.scheduling.k8s.io "big" not found', id="not yet"
         ),
         pytest.param(
-            ["why", "pg/big", "--level", "2"],
-            "error: invalid value for '--level': this version of ganger knows levels 0 and 1",
-            id="a level to come",
+            ["why", "pg/big", "--level", "4"],
+            "error: invalid value for '--level': there are levels 0, 1, 2, 3",
+            id="a level that is not there",
         ),
         pytest.param(["why", "pg"], "error: an object is named by KIND NAME or KIND/NAME", id="no name"),
         pytest.param(["why", "pg", "big", "few"], "error: name one object", id="two names"),
@@ -165,9 +166,15 @@ def test_replay_shows_both_sides_of_a_difference(folder: Path, ganger: Ganger) -
     result = ganger("replay")
 
     assert (result.code, result.err) == (1, "")
-    assert "diverged at position 5, in the attempt at position 4:" in result.out
-    (different,) = [line for line in result.out.splitlines() if " | " in line]
-    assert different.split() == ['"node":', '"n2",', "|", '"node":', '"n1",']
+    assert "diverged at position 5, in the attempt at position 4 of Pod/default/a:" in result.out
+    lines = result.out.splitlines()
+    assert lines[-5:] == [
+        "  FIELD   RECORDED   DECIDED AGAIN",
+        '  node    "n2"       "n1"',
+        "look at:",
+        "  ganger why Pod a -n default --at 4",
+        "  ganger get nodes,pods -A --at 3",
+    ]
 
 
 @pytest.mark.parametrize("name", ["log.jsonl", "log.jsonl.zst", "-"])
@@ -201,9 +208,9 @@ def test_a_wrong_byte_is_found(book: Book, ganger: Ganger) -> None:
 
 def test_the_schema(ganger: Ganger, folder: Path) -> None:
     assert ganger.error("db", "current").startswith("error: there is no store at ganger.db")
-    assert ganger.out("db", "upgrade") == "none -> 0001\n"
-    assert ganger.out("db", "upgrade") == "0001 (up to date already)\n"
-    assert ganger.out("db", "current") == "0001 (up to date)\n"
+    assert ganger.out("db", "upgrade") == "none -> 0002\n"
+    assert ganger.out("db", "upgrade") == "0002 (up to date already)\n"
+    assert ganger.out("db", "current") == "0002 (up to date)\n"
 
 
 @pytest.mark.parametrize("path", ["notes.txt", "other.db"])
@@ -239,6 +246,26 @@ def test_run_until_settled(folder: Path, ganger: Ganger) -> None:
     assert result.err.endswith("; 1 in the queue.\n")
     assert "Succeeded" in ganger.out("get", "pod", "a")
     assert ganger("run", "--until-settled").out == ""
+
+
+def test_run_says_why_a_tree_was_refused(folder: Path, ganger: Ganger) -> None:
+    Book(folder).apply(
+        node("n1", cpu="1"), composite("job", 1), *leaf("g", 1, [2], parent="job")
+    ).store.close()
+
+    result = ganger("run", "--until-settled", "--virtual-time")
+
+    needs = "minGroupCount (1) cannot be satisfied: 0 scheduled, 0 remaining"
+    (line,) = result.out.splitlines()
+    assert line.split(" ", 1)[1] == (
+        f"CompositePodGroup/default/job unschedulable: {WRAP}{needs}{NO_VICTIMS}"
+    )
+    assert ganger("why", "cpg/job").code == 1
+    assert ganger("why", "cpg/no-such").code == 2
+    assert ganger.out("get", "cpg").splitlines()[1].split()[6] == "Unschedulable"
+    Book(folder).apply(node("n2", cpu="4")).store.close()
+    ganger("run", "--until-settled", "--virtual-time")
+    assert ganger("why", "cpg/job", "-o", "json").code == 0
 
 
 @pytest.mark.parametrize(("expected", "code"), [("scheduled", 0), ("gated", 1)])

@@ -79,6 +79,9 @@ def reader(library: tuple[Path, str, str]) -> str:
         pytest.param(["queue", "-o", "json"], id="queue as JSON"),
         pytest.param(["why", "pg/big"], id="why"),
         pytest.param(["why", "node/n1", "-o", "json"], id="why a node"),
+        pytest.param(["why", "pg/big", "--level", "0"], id="why in short"),
+        pytest.param(["why", "pg/big", "--level", "3", "-o", "json"], id="why in full"),
+        pytest.param(["why", "pod/trainer-0", "--level", "2"], id="why a Pod is where it is"),
     ],
 )
 def test_a_server_says_the_same(position: str, reader: str, ganger: Ganger, words: list[str]) -> None:
@@ -89,10 +92,24 @@ def test_a_server_says_the_same(position: str, reader: str, ganger: Ganger, word
 
 
 @pytest.mark.parametrize(
-    "options", [[], ["--limit", "2"], ["--since", "12"], ["--until", "2026-01-01T00:00:30Z"], ["-o", "json"]]
+    "options",
+    [
+        [],
+        ["--limit", "2"],
+        ["--since", "12"],
+        ["--until", "2026-01-01T00:00:30Z"],
+        ["--at", "9"],
+        ["-o", "json"],
+    ],
 )
 def test_history_from_a_server(position: str, reader: str, ganger: Ganger, options: list[str]) -> None:
     words = ["history", "pg", "big", *options]
+
+    assert ganger(*words, "--server", reader) == ganger(*words)
+
+
+def test_diff_from_a_server(position: str, reader: str, ganger: Ganger) -> None:
+    words = ["diff", "--from", "5", "--to", position]
 
     assert ganger(*words, "--server", reader) == ganger(*words)
 

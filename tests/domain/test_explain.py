@@ -624,7 +624,7 @@ def test_the_json_has_the_names_of_the_interface() -> None:
     )
     assert set(told["object"]) == {"kind", "namespace", "name", "uid"}
     assert set(told["at"]) == {"position", "time"}
-    assert set(told["quorum"]) == {"policy", "minCount", "created", "scheduled", "placeable", "missing"}
+    assert set(told["quorum"]) >= {"policy", "minCount", "created", "scheduled", "placeable", "missing"}
     assert set(told["attempt"]) >= {"position", "snapshotPosition", "number", "scheduler"}
     assert set(told["shapes"][0]) >= {"pods", "requests", "message", "nodes", "resources"}
     assert set(told["shapes"][0]["nodes"][0]) == {
@@ -635,15 +635,15 @@ def test_the_json_has_the_names_of_the_interface() -> None:
         "examples",
     }
     assert set(told["shapes"][0]["resources"][0]) == {"name", "asked", "freeOnBestNode", "freeInCluster"}
-    assert set(told["preemption"]) == {"tried", "outcome", "victims"}
+    assert set(told["preemption"]) >= {"tried", "outcome", "victims"}
 
 
 def test_levels() -> None:
     told = refused().why(GROUP)
     assert at_level(told, 1) is told
     assert set(msgspec.to_builtins(at_level(told, 0))) == {"object", "at", "verdict", "summary", "note"}
-    with pytest.raises(ValueError, match="level 2 does not exist"):
-        at_level(told, 2)
+    with pytest.raises(ValueError, match="level 4 does not exist"):
+        at_level(told, 4)
 
 
 def test_a_composite_tells_of_the_groups_right_below_it() -> None:

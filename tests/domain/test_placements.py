@@ -233,9 +233,9 @@ def test_a_composite_that_finds_no_domain_says_how_many_children_would_start() -
         *leaf("a", 1, [1], parent="t"),
         *leaf("b", 2, [1, 1], parent="t"),
     )
-    assert [(each.domain, each.scheduled, each.reason) for each in found] == [
-        ("r1", 1, "minGroupCount (2) cannot be satisfied: 1 scheduled, 0 remaining"),
-        ("r2", 1, "minGroupCount (2) cannot be satisfied: 1 scheduled, 0 remaining"),
+    assert [(each.domain, each.scheduled, each.reason, each.free, each.asked) for each in found] == [
+        ("r1", 1, "Insufficient cpu", 1000, 3000),
+        ("r2", 1, "Insufficient cpu", 2000, 3000),
     ]
 
 

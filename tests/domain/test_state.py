@@ -95,9 +95,7 @@ def test_what_is_counted_is_what_is_there(book: Book) -> None:
 def test_an_entity_is_there_for_what_waits_and_for_nothing_else(book: Book) -> None:
     state = book.state
     waiting = {
-        f"Pod/{each.key}" if each.group is None else f"PodGroup/{each.group}"
-        for each in state.pods.values()
-        if state.standing(each) is Standing.PENDING
+        state.waits_as(each) for each in state.pods.values() if state.standing(each) is Standing.PENDING
     }
     assert state.queue.entities.keys() == waiting
     for each in state.pods.values():

@@ -142,8 +142,9 @@ def test_a_nomination_of_one_member_does_not_wake_its_own_tree() -> None:
     assert story.state.queue.entities[ROOT].changed == story.state.position
 
 
-def test_whoever_goes_as_a_whole_says_so_at_each_level() -> None:
-    story = Story(node("n"), composite("root", disruptionMode={"all": {}}), group("a", **under("root")))
+def test_all_groups_of_a_unit_say_that_it_goes_and_none_above_it() -> None:
+    story = Story(node("n"), composite("top"), group("a", **under("root")))
+    story.add(composite("root", disruptionMode={"all": {}}, **under("top")))
     story.add(pod("a-0", group="a", node="n"))
     story.append(
         ev.PodEvicted(
@@ -157,6 +158,7 @@ def test_whoever_goes_as_a_whole_says_so_at_each_level() -> None:
             uid="uid-of-a-0",
         )
     )
-    disruption = story.state.composites["default/root"].disruption
-    assert disruption == Condition("True", "PreemptionByScheduler", "gone", START)
-    assert story.state.groups["default/a"].disruption is None
+    goes = Condition("True", "PreemptionByScheduler", "gone", START)
+    assert story.state.groups["default/a"].disruption == goes
+    assert story.state.composites["default/root"].disruption == goes
+    assert story.state.composites["default/top"].disruption is None

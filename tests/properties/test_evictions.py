@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from books import Book, fresh_attempt, lost_wake_ups
+from books import Book, lost_wake_ups
 from build import Manifest, group, node, pod
 from domain import events as ev
 from domain.reducer import fold
 from domain.scheduling.cycle import Decision, decide
 from domain.scheduling.units import unit_priority
 from domain.state import State, decode_state, encode_state
+from promises import check_not_in_vain
 
 CLASSES = {"low": 10, "mid": 20, "high": 30}
 NODES = ("n0", "n1", "n2")
@@ -135,31 +136,7 @@ def _check(before: State, decision: Decision, after: State, now: int) -> None:
     ending = {key for key in attempt.victims if before.pods[key].deletion is not None}
     assert {eviction.pod for eviction in evicted} in (set(attempt.victims) - ending, set())
     if evicted:
-        _check_promise(decision, after, now)
-
-
-def _check_promise(decision: Decision, after: State, now: int) -> None:
-    """Once the victims have ended, and nothing else has changed, all are bound as nominated.
-
-    Among rules, a member that was promised nothing may have got a place, near somebody who was taken
-    away for the rerun and then stayed, and so have kept others out.
-    """
-    gone = after.copy()
-    for key in decision.attempt.victims:
-        pod = gone.pods[key]
-        deleted = ev.PodDeleted(key=key, uid=pod.uid, group=pod.group, node=pod.node)
-        fold(gone, [ev.Event(gone.position + 1, now, deleted)])
-    entity = decision.attempt.entity
-    promised = {pod.key: pod.nominated for pod in gone.pending_of(gone.queue.entities[entity])}
-    if decision.rules and None in promised.values():
-        return
-    bound = {
-        payload.pod: payload.node
-        for payload in fresh_attempt(gone, entity, now).payloads
-        if isinstance(payload, ev.PodBound)
-    }
-    assert bound
-    assert bound == {key: node for key, node in promised.items() if node is not None}
+        check_not_in_vain(after, attempt, now)
 
 
 def _decide_all(book: Book) -> None:

@@ -13,15 +13,14 @@ from build import START
 from domain import events as ev
 from ganger_testing.machine import ClusterMachine
 from store.engine import Store
-from strategies import actions, priority_class
+from strategies import actions
 from worker.kube_events import TTL_US, events_about, recent_events
 
 
 class BesideTheModel(ClusterMachine):
-    """Nobody preempts here, since the model evicts nobody; evictions have properties of their own."""
+    """By the default profile, the only one that the model knows."""
 
     asked = actions()
-    classes = (priority_class("high", 100, "Never"), priority_class("calm", 100, "Never"))
 
     def __init__(self, store: Store) -> None:
         self.beside = Beside(START)
@@ -65,5 +64,5 @@ def test_any_order_of_events(shared_store: Store) -> None:
     run(BesideTheModel, shared_store)
 
 
-def test_any_order_of_events_with_trees_evictions_and_configurations(shared_store: Store) -> None:
+def test_any_order_of_events_and_configurations(shared_store: Store) -> None:
     run(ClusterMachine, shared_store)

@@ -7,14 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from build import Manifest, Story, composite, node, pod
+from build import START, Manifest, Story, composite, node, pod
 from domain.events import GroupFinding, PodBound, SchedulerConfigured
+from domain.explaining.again import Again
+from domain.explaining.findings import Recorded
+from domain.explaining.looks import look
 from domain.room import Room
 from domain.scheduling import cycle, tree
 from domain.scheduling.branch import Branch
 from domain.scheduling.cycle import decide
+from domain.scheduling.diagnosis import diagnose
 from domain.scheduling.tree import Outcome
-from domain.state import State
+from domain.state import State, encode_state
 from trees import inner, leaf, within
 
 KEYS = ("zone", "rack")
@@ -197,3 +201,43 @@ def test_surveys_and_lockstep_find_what_trying_every_domain_finds(
         tried = decide(story.state, story.now)
     assert surveyed == tried
     assert stepped == tried
+
+
+def made_again(story: Story) -> Again | None:
+    """The first attempt of a story, to be made once more; None if nothing is due."""
+    decision = decide(story.state, story.now)
+    if decision is None:
+        return None
+    return Again(Recorded(0, decision.attempt, 0, decision.attempt), story.state)
+
+
+@given(objects=worlds(), siblings=st.sampled_from(["greedy", "lean"]))
+def test_what_is_seen_again_is_what_was_decided(objects: list[Manifest], siblings: str) -> None:
+    story = Story(*objects).append(SchedulerConfigured(siblings=siblings))
+    again = made_again(story)
+    if again is None:
+        return
+    before = encode_state(story.state)
+    messages = {}
+    for turn in again.turns():
+        seen = look(turn, every_node=True)
+        can = {each.node: each.total for each in seen.nodes if not each.verdict}
+        if turn.node is None:
+            assert can == {}
+            messages[turn.pod.key] = diagnose(turn.room, turn.shape).message
+        else:
+            assert seen.chosen is not None
+            assert seen.chosen.node == turn.node == max(can, key=lambda name: can[name] or 0)
+    if again.attempt.outcome != "scheduled":
+        recorded = {shape.pods[0]: shape.message for shape in again.attempt.shapes}
+        assert recorded.items() <= messages.items()  # shapes say the same of several runs only once
+    assert encode_state(story.state) == before
+
+
+@given(objects=worlds())
+def test_lean_is_said_to_help_where_it_does(objects: list[Manifest]) -> None:
+    again = made_again(Story(*objects))
+    lean = decide(Story(*objects).append(SchedulerConfigured(siblings="lean")).state, START)
+    if again is None or lean is None or again.attempt.outcome not in ("unschedulable", "waitingOnPreemption"):
+        return
+    assert again.starts_lean() == (lean.attempt.outcome == "scheduled")

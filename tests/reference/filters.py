@@ -17,12 +17,14 @@ CONFLICT = "pod affinity terms conflict"
 class Host:
     """A node and the pods that use it: bound, terminating or assumed, but not terminal.
 
-    `namespaces` are the labels of all Namespace objects by name.
+    `namespaces` are the labels of all Namespace objects by name. `promised` are waiting pods that are
+    nominated to the node and that the pod which is tried must leave room for.
     """
 
     node: Manifest
     pods: list[Manifest] = field(default_factory=list)
     namespaces: dict[str, dict[str, str]] = field(default_factory=dict)
+    promised: list[Manifest] = field(default_factory=list)
 
     @property
     def name(self) -> str:

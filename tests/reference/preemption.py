@@ -1,95 +1,113 @@
 """Preemption, written plainly: who has to go for a group or a Pod that fits nowhere.
 
-Sources: KEP-5710; kube-scheduler 1.37, framework/preemption and DefaultPreemption. Pods are manifests as
-they are stored; nominations of others, and evictions that are under way, are not looked at.
+Sources: KEP-5710; kube-scheduler 1.37, framework/preemption and DefaultPreemption.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from math import ceil
 
 from reference.amounts import Manifest
-from reference.cycle import (
-    NEVER,
-    SUCCESS,
+from reference.filters import TERMINAL, Host
+from reference.neighbours import labels_of, namespace_of, selected
+from reference.tree import ERROR, Result
+from reference.trials import (
+    Placed,
+    Trial,
+    beside,
+    is_deleting,
     key_of,
-    minimum_of,
     policy_of,
     priority_of,
     refuse_among,
-    run_leaf,
-    try_pod,
     unavailable,
 )
-from reference.filters import Host
 
+NEVER = "not eligible due to preemptionPolicy=Never."
+ONGOING = "ongoing preemption on nominated nodes"
 LATEST = "9999-12-31T23:59:59Z"
+COMPOSITE, GROUP, POD = range(3)
+
+
+@dataclass(frozen=True)
+class Running:
+    """A pod on a node, as preemption sees it: its priority is that of its root, `kind` what it is taken for.
+    If it goes only with others, `whole` is the subject of the group that holds them together. `evicted`
+    are those that end because the scheduler said so."""
+
+    pod: Manifest
+    node: str
+    kind: int
+    priority: int
+    whole: str | None = None
+    evicted: bool = False
 
 
 @dataclass
 class Unit:
-    """Pods that go together, each with its host."""
+    """Pods that go together, the oldest first."""
 
-    kind: int  # 1 for members of groups, 2 for other pods
+    kind: int
     priority: int
-    pods: list[tuple[Host, Manifest]]
+    pods: list[Running]
 
     @property
     def start(self) -> str:
-        return min(pod.get("status", {}).get("startTime", LATEST) for _, pod in self.pods)
+        return min(each.pod.get("status", {}).get("startTime") or LATEST for each in self.pods)
 
     def importance(self) -> tuple[int, int, int, str, str]:
-        return (-self.priority, self.kind, -len(self.pods), self.start, self.pods[0][1]["metadata"]["uid"])
+        """The smaller, the more important."""
+        uid = self.pods[0].pod["metadata"]["uid"]
+        return (-self.priority, self.kind, -len(self.pods), self.start, uid)
 
 
 @dataclass
 class World:
-    """Hosts by name with the Pods on them, PodGroups by name, budgets; all in one namespace.
-
-    The Pods of a host are in the order in which they came, which their uids tell.
-    """
+    """What an attempt looks at beside its own pods: hosts by name, with the pods on them and those promised
+    to them; who runs, the oldest first; budgets, with all pods that they could be about; and the nodes
+    that waiting pods are nominated to, by key."""
 
     hosts: list[Host]
-    groups: dict[str, Manifest]
-    budgets: list[Manifest]
+    running: list[Running] = field(default_factory=list)
+    budgets: list[Manifest] = field(default_factory=list)
+    pods: list[Manifest] = field(default_factory=list)
+    hopes: dict[str, str] = field(default_factory=dict)
 
     def units(self, below: int) -> list[Unit]:
-        """What a preemptor of this priority may take away, the most important first."""
+        """What a preemptor of this priority may take away, the most important first. Who is only on
+        nodes that are not there any more is in nobody's way."""
         whole: dict[str, Unit] = {}
         found: list[Unit] = []
-        pods = [(host, pod) for host in self.hosts for pod in host.pods]
-        for host, pod in sorted(pods, key=lambda each: each[1]["metadata"]["uid"]):
-            name = pod["spec"].get("schedulingGroup", {}).get("podGroupName")
-            if name not in self.groups:
-                found.append(Unit(2, priority_of(pod), [(host, pod)]))
-                continue
-            group = self.groups[name]
-            if "all" not in group["spec"]["disruptionMode"]:
-                found.append(Unit(1, priority_of(group), [(host, pod)]))
-            elif name in whole:
-                whole[name].pods.append((host, pod))
+        for each in self.running:
+            if each.whole is None:
+                found.append(Unit(each.kind, each.priority, [each]))
+            elif each.whole in whole:
+                whole[each.whole].pods.append(each)
             else:
-                whole[name] = Unit(1, priority_of(group), [(host, pod)])
-                found.append(whole[name])
-        return sorted((unit for unit in found if unit.priority < below), key=Unit.importance)
+                whole[each.whole] = Unit(each.kind, each.priority, [each])
+                found.append(whole[each.whole])
+        names = {host.name for host in self.hosts}
+        there = [unit for unit in found if any(each.node in names for each in unit.pods)]
+        return sorted((unit for unit in there if unit.priority < below), key=Unit.importance)
 
     def breaking(self, units: list[Unit]) -> list[Unit]:
         """Those of `units` that would break a budget, if all of them went in this order."""
-        left = {id(budget): budget["status"]["disruptionsAllowed"] for budget in self.budgets}
+        left = [allowed(budget, self.pods) for budget in self.budgets]
         broken = []
         for unit in units:
             over = False
-            for _, pod in unit.pods:
-                for budget in self.budgets:
-                    listed = budget["status"].get("disruptedPods", {})
-                    if _selects(budget, pod) and pod["metadata"]["name"] not in listed:
-                        left[id(budget)] -= 1
-                        over = over or left[id(budget)] < 0
+            for each in unit.pods:
+                for number, budget in enumerate(self.budgets):
+                    listed = budget.get("status", {}).get("disruptedPods") or {}
+                    if protects(budget, each.pod) and each.pod["metadata"]["name"] not in listed:
+                        left[number] -= 1
+                        over = over or left[number] < 0
             if over:
                 broken.append(unit)
         return broken
 
-    def victims(self, units: list[Unit], placed: list[tuple[Manifest, str]]) -> list[Unit]:
-        """Those of `units` that cannot stay beside the Pods that are `placed`, by name of the host."""
+    def victims(self, units: list[Unit], placed: Placed) -> list[Unit]:
+        """Those of `units` that cannot stay beside the pods that are `placed`."""
         out = list(units)
         broken = self.breaking(units)
         for unit in broken + [each for each in units if each not in broken]:
@@ -99,57 +117,114 @@ class World:
         return sorted(out, key=Unit.importance)
 
     def without(self, units: list[Unit]) -> list[Host]:
-        """The hosts without the Pods of `units`."""
-        gone = {id(pod) for unit in units for _, pod in unit.pods}
-        return [Host(host.node, [pod for pod in host.pods if id(pod) not in gone]) for host in self.hosts]
+        """The hosts without the pods of `units`."""
+        gone = {key_of(each.pod) for unit in units for each in unit.pods}
+        return [
+            replace(host, pods=[pod for pod in host.pods if key_of(pod) not in gone]) for host in self.hosts
+        ]
+
+    def ending(self, nodes: set[str], below: int) -> list[str]:
+        """The pods of lower priority on these nodes that the scheduler has evicted, the oldest first."""
+        there = nodes & {host.name for host in self.hosts}
+        return [
+            key_of(each.pod)
+            for each in self.running
+            if each.node in there and each.evicted and each.priority < below
+        ]
 
 
-def _all_fit(placed: list[tuple[Manifest, str]], cluster: list[Host]) -> bool:
+def protects(budget: Manifest, pod: Manifest) -> bool:
+    """A selector that asks for nothing protects nobody."""
+    selector = budget["spec"].get("selector") or {}
+    asks = selector.get("matchLabels") or selector.get("matchExpressions")
+    return bool(asks) and namespace_of(budget) == namespace_of(pod) and selected(selector, labels_of(pod))
+
+
+def allowed(budget: Manifest, pods: list[Manifest]) -> int:
+    """How many more of its pods may go: as its status says, else as a disruption controller would count."""
+    status = budget.get("status") or {}
+    if "disruptionsAllowed" in status:
+        return int(status["disruptionsAllowed"])
+    expected = [
+        pod for pod in pods if protects(budget, pod) and pod.get("status", {}).get("phase") not in TERMINAL
+    ]
+    healthy = sum(
+        pod.get("status", {}).get("phase") == "Running" and not is_deleting(pod) for pod in expected
+    )
+    spec = budget["spec"]
+    if spec.get("maxUnavailable") is not None:
+        desired = max(len(expected) - _count(spec["maxUnavailable"], len(expected)), 0)
+    else:
+        desired = _count(spec.get("minAvailable") or 0, len(expected))
+    return max(healthy - desired, 0)
+
+
+def _count(amount: int | str, of: int) -> int:
+    return amount if isinstance(amount, int) else ceil(int(amount.removesuffix("%")) * of / 100)
+
+
+def _all_fit(placed: Placed, cluster: list[Host]) -> bool:
     """Can the pods go to their hosts one after the other?"""
-    for pod, name in placed:
-        (host,) = (host for host in cluster if host.name == name)
-        if refuse_among(pod, host, cluster) is not None:
+    for number, (pod, name) in enumerate(placed):
+        room = beside(cluster, placed[:number])
+        (host,) = (host for host in room if host.name == name)
+        if refuse_among(pod, host, room) is not None:
             return False
-        host.pods.append(pod)
     return True
 
 
 @dataclass
 class Answer:
-    """What preemption says, who has to go, and which node each Pod hopes for."""
+    """What preemption says. There will be room once the `victims` have gone, if it is to be `waited` for;
+    `nodes` are what its pods hope for from now on, None: as before. An `error` is one of the rerun."""
 
     text: str
-    victims: set[str]
-    nodes: dict[str, str]
+    victims: list[str] = field(default_factory=list)
+    nodes: dict[str, str] | None = field(default_factory=dict)
+    waited: bool = False
+    error: bool = False
 
 
-def preempt_group(world: World, group: Manifest, members: list[Manifest], scheduled: int) -> Answer:
-    """For a PodGroup of which `scheduled` members run and `members` were refused, in their order."""
-    if policy_of(group) == "Never":
-        return Answer(NEVER, set(), {})
-    units = world.units(priority_of(group))
+def preempt_group(
+    world: World, root: Manifest, members: list[Manifest], again: Callable[[list[Host]], Result]
+) -> Answer:
+    """For a tree with this root, whose `members` were refused; `again` tries it on other hosts."""
+    if policy_of(root) == "Never":
+        return Answer(NEVER)
+    hopes = {world.hopes[key] for key in map(key_of, members) if key in world.hopes}
+    if ending := world.ending(hopes, priority_of(root)):
+        return Answer(ONGOING, ending, None, waited=True)
+    units = world.units(priority_of(root))
     if not units:
-        return Answer("No preemption victims found for incoming preemptor", set(), {})
-    status, trials = run_leaf(members, scheduled, minimum_of(group), world.without(units))
-    placed = [(trial.pod, trial.node) for trial in trials if trial.node is not None]
-    if status.kind != SUCCESS or not placed:
-        return Answer(status.message or "pod group is unschedulable", set(), {})
-    gone = set(_keys(world.victims(units, placed)))
+        return Answer("No preemption victims found for incoming preemptor")
+    result = again(world.without(units))
+    if not result.succeeded:
+        return Answer(result.status.message, error=result.status.kind == ERROR)
+    import os
+
+    placed = result.placed if os.environ.get("OLDB") else result.found_places()
+    gone = list(_keys(world.victims(units, placed)))
     nodes = {key_of(pod): node for pod, node in placed}
-    return Answer(f"found a placement for podgroup, preempting {len(gone)} victims", gone, nodes)
+    text = f"found a placement for podgroup, preempting {len(gone)} victims"
+    return Answer(text, gone, nodes, waited=True)
 
 
-def preempt_pod(world: World, pod: Manifest) -> Answer:
-    """For a Pod without a group that was refused."""
+def preempt_pod(world: World, trial: Trial) -> Answer:
+    """For a Pod without a group that was refused as `trial` says."""
+    pod = trial.pod
     if policy_of(pod) == "Never":
-        return Answer(NEVER, set(), {})
-    refusals = try_pod(pod, world.hosts).refusals
+        return Answer(NEVER, nodes=None)
+    hope = world.hopes.get(key_of(pod))
+    helped = {host for host, refusal in trial.refusals.items() if host == hope and not refusal.hopeless}
+    if ending := world.ending(helped, priority_of(pod)):
+        text = "not eligible due to a terminating pod on the nominated node."
+        return Answer(text, ending, None, waited=True)
     units = world.units(priority_of(pod))
     reasons: list[str] = []
     candidates = []
     for host in world.hosts:
-        here = [unit for unit in units if any(on is host for on, _ in unit.pods)]
-        if refusals[host.name].hopeless:
+        here = [unit for unit in units if any(each.node == host.name for each in unit.pods)]
+        if trial.refusals[host.name].hopeless:
             reasons.append("Preemption is not helpful for scheduling")
         elif not here:
             reasons.append("No preemption victims found for incoming pod")
@@ -163,13 +238,13 @@ def preempt_pod(world: World, pod: Manifest) -> Answer:
             else:
                 reasons.extend(refusal.reasons)
     if not candidates:
-        return Answer(unavailable(len(world.hosts), reasons), set(), {})
+        return Answer(unavailable(len(world.hosts), reasons))
     best = [each for each in candidates if each[0] == min(cost for cost, _, _ in candidates)]
     latest = max(_start(gone) for _, _, gone in best)
     _, name, gone = min((each for each in best if _start(each[2]) == latest), key=lambda each: each[1])
-    keys = set(_keys(gone))
+    keys = list(_keys(gone))
     text = f"found a potential placement for pod on node {name}, preempting {len(keys)} victims"
-    return Answer(text, keys, {key_of(pod): name})
+    return Answer(text, keys, {key_of(pod): name}, waited=True)
 
 
 def _cost(world: World, units: list[Unit], gone: list[Unit]) -> tuple[int, int, int, int]:
@@ -185,11 +260,5 @@ def _start(gone: list[Unit]) -> str:
 
 def _keys(units: list[Unit]) -> Iterator[str]:
     for unit in units:
-        for _, pod in unit.pods:
-            yield key_of(pod)
-
-
-def _selects(budget: Manifest, pod: Manifest) -> bool:
-    wanted = budget["spec"].get("selector", {}).get("matchLabels", {})
-    labels = pod["metadata"].get("labels", {})
-    return bool(wanted) and all(labels.get(key) == value for key, value in wanted.items())
+        for each in unit.pods:
+            yield key_of(each.pod)

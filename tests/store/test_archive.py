@@ -95,26 +95,18 @@ def test_files(archive: bytes, log: EventLog, new_log: NewLog, tmp_path: Path, n
         assert export_log(log, out) == log.head()
     assert path.read_bytes().startswith(zstandard.FRAME_HEADER if name.endswith("zst") else b'{"chainHash"')
     with open_archive(path, "r") as source:
-        header, events = read_archive(source)
-        assert header.stream == log.stream
-        assert list(events) == list(log.read())
+        archived = read_archive(source)
+        assert archived.header.stream == log.stream
+        assert list(archived.events) == list(log.read())
     back = new_log()
     with open_archive(path, "r") as source:
         assert import_log(back.store, back.stream, source) == log.head()
 
 
 def test_part_of_a_log(archive: bytes, log: EventLog, new_log: NewLog) -> None:
-    part = exported(log, after=1, until=3)
-    header, events = read_archive(io.BytesIO(part))
-    assert (header.first_position, header.last_position) == (2, 3)
-    assert list(events) == list(log.read(1, 3))
-    with pytest.raises(BadArchive, match="begins at position 2"):
-        imported(new_log, part)
     assert list(imported(new_log, exported(log, until=4)).read()) == list(log.read(0, 4))
     with pytest.raises(StoreError, match="no position 6"):
-        exported(log, after=6)
-    with pytest.raises(StoreError, match="cannot export"):
-        exported(log, after=4, until=2)
+        exported(log, until=6)
 
 
 def test_an_empty_log(log: EventLog, new_log: NewLog) -> None:
@@ -161,7 +153,7 @@ def swap_lines(archive: bytes) -> bytes:
         pytest.param(lambda a: b"kind: Pod\n", 1, None, "not a ganger-log file", id="not JSON"),
         pytest.param(lambda a: b"{}\n", 1, None, "not a ganger-log file", id="other JSON"),
         pytest.param(edit(1, b"ganger-log", b"lager-log"), 1, None, "but 'lager-log'", id="other format"),
-        pytest.param(edit(1, b'"version":1', b'"version":2'), 1, None, "version 2 of the", id="newer"),
+        pytest.param(edit(1, b'"version":1', b'"version":3'), 1, None, "version 3 of the", id="newer"),
         pytest.param(edit(1, b'"stream"', b'"dream"'), 1, None, "header is not whole", id="header field"),
         pytest.param(edit(1, b'"chainHash":"00', b'"chainHash":"0'), 1, None, "not whole", id="chain hash"),
         pytest.param(edit(1, b'Hash":"00', b'Hash":"11'), 2, 1, "does not follow", id="chain start"),
@@ -205,7 +197,7 @@ def test_a_flipped_bit_anywhere_is_found(new_log: NewLog, data: st.DataObject) -
     places = [place for place in range(len(archive)) if not name.start() <= place < name.end()]
     archive[data.draw(st.sampled_from(places))] ^= 1 << data.draw(st.integers(0, 7))
     with pytest.raises(BadArchive):
-        list(read_archive(io.BytesIO(archive))[1])
+        list(read_archive(io.BytesIO(archive)).events)
 
 
 @pytest.mark.parametrize("damage", ["cut", "flip", "plain"])
@@ -220,7 +212,7 @@ def test_a_damaged_compressed_file(archive: bytes, log: EventLog, tmp_path: Path
         compressed = bytearray(archive)
     path.write_bytes(compressed)
     with open_archive(path, "r") as source, pytest.raises(BadArchive):
-        list(read_archive(source)[1])
+        list(read_archive(source).events)
 
 
 def test_the_published_verifier_checks_a_real_export(archive: bytes, log: EventLog, tmp_path: Path) -> None:

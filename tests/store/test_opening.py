@@ -18,6 +18,7 @@ from store.location import parse_location, shown
 from store.log import EventLog
 from store.schema import REVISION
 from store.sqlite import PAGE_SIZE
+from store.tables import metadata
 from store.verify import verify
 
 
@@ -126,7 +127,7 @@ def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
 
 def test_a_store_without_tables_is_upgraded(sqlite_path: Path) -> None:
     with sqlite3.connect(sqlite_path) as connection:
-        for table in ("snapshots", "idempotency", "subjects", "objects", "events", "streams"):
+        for table in metadata.tables:
             connection.execute(f"DROP TABLE {table}")
         connection.execute("DELETE FROM ganger_schema")
     connection.close()
@@ -158,7 +159,7 @@ def test_other_tables_on_a_server_are_left_alone(bare_postgres_url: str) -> None
         connection.execute("CREATE TABLE customers (id int)")
         upgrade_store(bare_postgres_url)
         connection.execute("DROP TABLE ganger_schema")
-    with pytest.raises(errors.NotAStore, match="a table 'events'"):
+    with pytest.raises(errors.NotAStore, match="a table 'beginnings'"):
         upgrade_store(bare_postgres_url)
 
 

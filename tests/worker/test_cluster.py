@@ -1,7 +1,10 @@
 """One cluster: requests become batches, the State follows the log, the past can be had."""
 
+import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +15,7 @@ from domain.admission.kinds import kind_named
 from domain.envelope import decode_line
 from domain.errors import AlreadyExists, Conflict, CorruptLog, Expired, Invalid, NotFound, PositionConflict
 from domain.state import FORMAT, State, encode_state
-from store.engine import Store
+from store.engine import Store, open_store
 from store.errors import IdempotencyMismatch
 from store.snapshots import Snapshots
 from worker import cluster as cluster_module
@@ -390,3 +393,38 @@ def test_a_virtual_clock_stands_still_until_moved_and_never_goes_back(clock: Vir
     clock.advance_to(START + 5)
     clock.advance_to(START + 3)
     assert clock.now() == START + 5
+
+
+def test_who_looks_at_the_past_leaves_a_snapshot(
+    shared_store: Store, stream: str, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for index in range(50):
+        cluster.apply([pod(f"p{index}")])
+    monkeypatch.setattr(cluster_module, "WAYPOINT_EVERY", 10)
+    kept = Snapshots(shared_store, stream, format=FORMAT)
+
+    there = encode_state(cluster.state_at(37))
+
+    assert kept.positions() == [30]
+    assert encode_state(cluster.state_at(37)) == there
+    cluster.state_at(39)
+    cluster.state_at(29)
+    assert kept.positions() == [30, 20]
+
+
+def test_the_past_can_be_looked_at_where_nothing_can_be_written(
+    sqlite_path: Path, monkeypatch: pytest.MonkeyPatch, clock: VirtualClock
+) -> None:
+    store = open_store(str(sqlite_path), create=False)
+    cluster = Cluster.open(store, "default", clock=clock)
+    for index in range(30):
+        cluster.apply([pod(f"p{index}")])
+    monkeypatch.setattr(cluster_module, "WAYPOINT_EVERY", 10)
+    with closing(sqlite3.connect(sqlite_path)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        reader = open_store(f"sqlite:///{sqlite_path}?timeout=0", create=False)
+        looking = Cluster.open(reader, "default", clock=clock)
+        assert len(looking.state_at(25).pods) == 25
+        assert looking.notes
+        reader.close()
+    store.close()

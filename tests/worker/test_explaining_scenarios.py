@@ -8,7 +8,7 @@ import pytest
 from cli.text.history import render_history
 from cli.text.why import render_why
 from domain.admission.kinds import KINDS, Kind
-from domain.explanation import Explanation, Fate
+from domain.explanation import Explanation, Fate, Look
 from store.engine import Store, open_store
 from worker.clocks import SystemClock
 from worker.cluster import Cluster
@@ -17,11 +17,10 @@ from worker.history import history
 from worker.scenarios import Scenario, find_scenarios, run_scenario
 
 TESTS = Path(__file__).resolve().parent.parent
+PARTS = ("gang", "lifecycle", "cpg", "tas", "cpg-tas", "preemption")
 SCENARIOS = [
     pytest.param(scenario, id=scenario.path.relative_to(TESTS).as_posix())
-    for scenario in find_scenarios(
-        (TESTS / "cases", TESTS / "conformance" / "gang", TESTS / "conformance" / "lifecycle")
-    )
+    for scenario in find_scenarios((TESTS / "cases", *(TESTS / "conformance" / part for part in PARTS)))
 ]
 
 
@@ -57,9 +56,19 @@ def agrees(cluster: Cluster, kind: Kind, key: str, told: Explanation) -> bool:
                 return False
             if refused and (condition["reason"], condition["message"]) != (told.verdict.value, told.summary):
                 return False
-        if condition["type"] == "PodGroupInitiallyScheduled" and told.verdict is Fate.UNSCHEDULABLE:
+        if condition["type"].endswith("GroupInitiallyScheduled") and told.verdict is Fate.UNSCHEDULABLE:
             return bool(condition["message"] == told.summary)
     return True
+
+
+def is_true(look: Look) -> bool:
+    """Whether what was seen again is what was decided: the best node was taken, or there was none."""
+    can = [each for each in look.nodes if not each.verdict]
+    if look.chosen is None:
+        return not can
+    best = max(each.total or 0 for each in can)
+    first = next(each.node for each in can if each.total == best)
+    return look.by == "nomination" or (look.chosen.node, look.chosen.total) == (first, best)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
@@ -71,6 +80,9 @@ def test_everything_in_a_scenario_is_explained(store: Store, scenario: Scenario)
         assert agrees(cluster, kind, key, told), told
         assert told.note
         assert render_why(told).plain
+        deep = why(cluster, kind, key, now=cluster.state.at, level=3)
+        assert [look for look in deep.looks if not is_true(look)] == []
+        assert all(render_why(deep, level=level).plain for level in (2, 3))
         entries = list(history(cluster, kind, key))
         assert all(entry.summary for entry in entries)
         assert render_history(entries).plain

@@ -15,6 +15,7 @@ from domain.conflict import stands
 from domain.envelope import GENESIS, Envelope, canonical, decode_line, encode_line
 from domain.errors import CorruptLog
 from domain.scheduling.cycle import decide
+from domain.state import encode_state
 from domain.times import SECOND
 from domain.upcast import draft
 from domain.version import SCHEDULER
@@ -278,6 +279,39 @@ def test_attempts_of_another_version_are_folded_and_not_decided_again() -> None:
     result = replay(source)
     assert result.same
     assert (result.attempts, result.elsewhere) == (1, 1)
+
+
+def test_attempts_of_another_version_can_be_decided_again_for_comparison() -> None:
+    source, position = tampered(
+        with_second_node_from_the_start(),
+        "GroupAttempted",
+        lambda payload: payload.update(scheduler="ganger/0"),
+    )
+    result = replay(source, against_current=True)
+    assert (result.same, result.attempts, result.versions) == (True, 2, ("ganger/0",))
+    source, position = tampered(
+        with_second_node_from_the_start(),
+        "GroupAttempted",
+        lambda payload: payload.update(scheduler="ganger/0", number=7),
+    )
+    found = replay(source, against_current=True).divergence
+    assert found is not None
+    assert found.position == position
+    (different,) = found.differences
+    assert (different.path, different.recorded, different.decided) == ("number", "7", "1")
+
+
+def test_a_snapshot_that_is_not_what_the_log_folds_to_is_found(sqlite_store: Store) -> None:
+    cluster = Cluster.open(sqlite_store, "c", clock=VirtualClock(START))
+    cluster.apply([node("n"), pod("a")])
+    snapshots = replaying.snapshots_of(cluster.log)
+    for position, body in ((1, cluster.state_at(1)), (2, cluster.state_at(1))):
+        stored = cluster.log.get(position)
+        assert stored is not None
+        snapshots.save(position, stored.hash, encode_state(body))
+    result = replay(StoredLog(cluster.log), snapshots=snapshots)
+    assert (result.same, result.divergence, result.snapshots) == (False, None, 2)
+    assert [bad.position for bad in result.bad_snapshots] == [2]
 
 
 # Damaged

@@ -1,0 +1,183 @@
+"""An attempt made once more at its snapshot, for what the log does not keep of it.
+
+Deciding is deterministic, so that what is seen now is what was seen then.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from domain.events import GroupAttempted
+from domain.explaining.findings import Recorded
+from domain.explanation import Explanation, Fate, TreeNode
+from domain.objects import POD_GROUP, Pod
+from domain.room import Room
+from domain.scheduling.branch import Branch
+from domain.scheduling.cycle import branch_of, pending_in
+from domain.scheduling.diagnosis import Diagnosis, diagnose
+from domain.scheduling.leaf import Member, nominated_row
+from domain.scheduling.place import place
+from domain.scheduling.preemption import room_for
+from domain.scheduling.rules import shaped
+from domain.scheduling.tree import Outcome, Placed, give_up, run_tree
+from domain.shapes import PodShape
+from domain.state import State
+
+_REFUSED = (Fate.UNSCHEDULABLE, Fate.WAITING_ON_PREEMPTION, Fate.PARTLY_SCHEDULED)
+
+
+class Turn(NamedTuple):
+    """The moment at which `pod` was tried, in `room` as it was then, which is changed later.
+
+    `where` is the domain that its groups have, `node` the one it got or would have got.
+    """
+
+    pod: Pod
+    shape: PodShape
+    room: Room
+    where: str | None
+    node: str | None
+
+
+class Again(NamedTuple):
+    """An attempt as recorded, and the State that it was decided on."""
+
+    recorded: Recorded
+    state: State
+
+    @property
+    def attempt(self) -> GroupAttempted:
+        """The attempt itself; what it found may stand in an earlier one."""
+        return self.recorded.attempt
+
+    def turns(self) -> Iterator[Turn]:
+        """The turns of all Pods that were tried, in the order of the cycle; of those of one shape that
+        fitted nowhere in a PodGroup the first. Each is valid until the next is asked for."""
+        if self.attempt.outcome == "error":
+            return iter(())
+        if self.attempt.entity.startswith("Pod/"):
+            return iter((self._turn_of_pod(),))
+        tried = self._members()
+        outcome = run_tree(self._root(tried), self._room(tried), lean=self.state.config.siblings == "lean")
+        room = self._room(tried)
+        return _turns_placed(outcome, room) if outcome.succeeded else _turns_refused(outcome, room, None)
+
+    def starts_lean(self) -> bool:
+        """Whether the tree would have started if each PodGroup had got its minimum first."""
+        tried = self._members()
+        outcome = run_tree(self._root(tried), self._room(tried), lean=True)
+        return outcome.succeeded and outcome.lean
+
+    def diagnosis(self) -> Diagnosis:
+        """What kept a single Pod off every node."""
+        turn = self._turn_of_pod()
+        return diagnose(turn.room, turn.shape)
+
+    def single_pod(self) -> Pod:
+        """The Pod that was tried by itself."""
+        return self.state.pods[self.attempt.entity.partition("/")[2]]
+
+    def _turn_of_pod(self) -> Turn:
+        pod = self.single_pod()
+        ((_, shape),) = shaped(self.state, [pod])
+        room = room_for(self.state, self.state.spec(pod).priority, [pod])
+        row = nominated_row(room, pod, shape)
+        if row is None:
+            rows = place(room, shape, 1)
+            row = rows[0] if rows else None
+            for each in rows:
+                room.forget(each, shape)
+        return Turn(pod, shape, room, None, None if row is None else room.names[row])
+
+    def _members(self) -> Sequence[Member]:
+        tree = self.state.tree_of(self.state.queue.entities[self.attempt.entity])
+        waiting = (pod for leaf in tree.leaves() for pod in pending_in(self.state, leaf))
+        return shaped(self.state, [pod for pod in waiting if pod.deletion is None])
+
+    def _root(self, tried: Sequence[Member]) -> Branch:
+        tree = self.state.tree_of(self.state.queue.entities[self.attempt.entity])
+        return branch_of(self.state, tree, tried)
+
+    def _room(self, tried: Sequence[Member]) -> Room:
+        priority = self.state.queue.entities[self.attempt.entity].priority
+        return room_for(self.state, priority, [pod for pod, _ in tried])
+
+
+def lean_could_help(told: Explanation) -> bool:
+    """Whether a refused tree has PodGroups that may take more than their minimum, which alone makes the
+    lean division another one."""
+    return (
+        told.tree is not None
+        and told.attempt is not None
+        and told.attempt.outcome in ("unschedulable", "waitingOnPreemption")
+        and told.verdict in _REFUSED
+        and _has_extra(told.tree)
+    )
+
+
+def _has_extra(node: TreeNode) -> bool:
+    if node.group.startswith(f"{POD_GROUP}/"):
+        return node.created > node.min_count
+    return any(map(_has_extra, node.children))
+
+
+def _turns_placed(outcome: Outcome, room: Room) -> Iterator[Turn]:
+    """The turns of those who found a place in a tree that started."""
+    domains = dict(_domains(outcome, ()))
+    for placed in outcome.placed:
+        inner, where = room, None
+        for key, name in domains[f"{POD_GROUP}/{placed.pod.group}"]:
+            inner, where = inner.within(key, inner.roster.domains(key).names.index(name)), name
+        yield Turn(placed.pod, placed.shape, inner, where, placed.node)
+        room.assume(room.roster.row[placed.node], placed.shape)
+
+
+_Domains = tuple[tuple[str, str], ...]
+"""Labels with the values that a group and those above it have been given, the root first."""
+
+
+def _domains(outcome: Outcome, above: _Domains) -> Iterator[tuple[str, _Domains]]:
+    """The groups of a tree by subject, each with its domains."""
+    key = outcome.branch.group.topology_key
+    held = above if key is None or outcome.domain is None else (*above, (key, outcome.domain))
+    yield outcome.branch.group.subject, held
+    for child in outcome.children:
+        yield from _domains(child, held)
+
+
+def _turns_refused(outcome: Outcome, room: Room, where: str | None) -> Iterator[Turn]:
+    """The turns in a tree that was refused, or a part of it; `room` is as before afterwards."""
+    key, inner = outcome.branch.group.topology_key, room
+    if key is not None and outcome.domain is not None:
+        where = outcome.domain
+        inner = room.within(key, room.roster.domains(key).names.index(where))
+    if outcome.branch.is_leaf:
+        yield from _turns_of_leaf(outcome, inner, where)
+        return
+    kept: list[Placed] = []
+    for child in outcome.children:
+        yield from _turns_refused(child, inner, where)
+        if child.succeeded or not child.own:
+            kept += child.placed
+            _put(child.placed, inner)
+    give_up(kept, inner)
+
+
+def _turns_of_leaf(outcome: Outcome, room: Room, where: str | None) -> Iterator[Turn]:
+    for number, placed in enumerate(outcome.placed):
+        yield from _misfits(outcome, number, room, where)
+        yield Turn(placed.pod, placed.shape, room, where, placed.node)
+        _put([placed], room)
+    yield from _misfits(outcome, len(outcome.placed), room, where)
+    give_up(outcome.placed, room)
+
+
+def _misfits(outcome: Outcome, after: int, room: Room, where: str | None) -> Iterator[Turn]:
+    """The turns of those who fitted nowhere after so many others had a place."""
+    for misfit in outcome.misfits:
+        if misfit.after == after:
+            yield Turn(misfit.pods[0], misfit.shape, room, where, None)
+
+
+def _put(placed: Sequence[Placed], room: Room) -> None:
+    for each in placed:
+        room.assume(room.roster.row[each.node], each.shape)
