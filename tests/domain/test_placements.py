@@ -440,11 +440,12 @@ def branch_of(story: Story) -> Branch:
     return Branch(gang, members=members)
 
 
-def test_with_all_filters_off_domains_lack_nothing_but_groups() -> None:
+def test_with_all_filters_off_a_group_lacks_nothing_but_pods() -> None:
     story = Story(*in_racks(n1="r1 1", n2="r2 1"))
     story.append(ev.SchedulerConfigured(profiles=(Profile(disabled_filters=FILTERS),)))
     story.add(
-        composite("job", 2, **rack()), *leaf("a", 1, [1], parent="job"), *leaf("b", 1, [1], parent="job")
+        composite("job"), *leaf("a", 2, [1], parent="job", **rack()), *leaf("b", None, [1], parent="job")
     )
     story.decide()
-    assert said(story, "Pod/a-0") == {"Pod/a-0": "bound"}
+    assert "0/2 placements are available" in said(story, "PodGroup/a")["PodGroup/a"]
+    assert said(story, "Pod/b-0") == {"Pod/b-0": "bound"}
