@@ -1,5 +1,7 @@
 """The walk through examples/racks: a tree in racks of a real network starts, a wider one does not."""
 
+import re
+
 import pytest
 
 from examples.racks.nodes import nodes
@@ -36,5 +38,7 @@ def test_each_replica_is_in_a_rack_of_its_own_below_one_switch(told: list[Told])
 def test_the_wide_one_is_asked_why(told: list[Told]) -> None:
     (why,) = [each for each in told if each.command == "ganger why compositepodgroup/wide"]
     assert lacking(why, "CompositePodGroup default/wide", "minGroupCount 2", "0 started") == []
+    leaf, resource, domain = r"wide-\d-workers", r"90 cpu", r"rack P\d+-S\d+"
+    assert [what for what in (leaf, resource, domain) if not re.search(what, why.output)] == []
     (of_leaf,) = [each for each in told if each.command == "ganger why podgroup/wide-0-workers"]
     assert lacking(of_leaf, "wide-0-workers") == []
