@@ -1,7 +1,9 @@
-"""The demo: a real GPU cluster's trace through an embedded store, and what can be asked afterwards.
+"""The demo: a real GPU cluster's trace through an embedded store, and what can be asked afterwards; then
+trees of groups in the racks of a real network.
 
 Exits with 0 only if every step held: all gangs started, the one that waited longest is explained as
-of its first rejection, the chain is unbroken, and every attempt comes out the same once more.
+of its first rejection, the chain is unbroken, every attempt comes out the same once more, and of the
+two trees the one that has to started and the other was rejected.
 """
 
 import sys
@@ -14,7 +16,10 @@ from cli.main import run as ganger
 from cli.opening import open_for_writing
 from cli.settings import DEFAULT_CLUSTER, Settings
 from cli.text.simulation import summary_lines
+from domain.admission.documents import read_documents
+from examples.racks.nodes import nodes
 from worker.clocks import VirtualClock
+from worker.loop import Worker
 from worker.simulating import SimulationSummary, simulate
 from worker.traces import read_trace
 
@@ -23,6 +28,10 @@ STORE = "demo.db"
 NODES = 160
 SPEEDUP = 4
 """How much faster than recorded the jobs arrive: as recorded, 160 nodes are never full."""
+
+FOLDER = Path(__file__).parent / "racks"
+RACKS = "racks"
+JOBS = ("pretrain", "wide")
 
 HELD, NOT_PLACED = 0, 1
 
@@ -52,12 +61,8 @@ def main() -> int:
         ("Is the book unbroken?", HELD, ("log", "verify")),
         ("Does every decision come out the same once more?", HELD, ("replay",)),
     )
-    for question, expected, arguments in steps:
-        print(f"\n{question}\n$ ganger --store {STORE} {' '.join(arguments)}\n", flush=True)
-        code = ganger(["--store", STORE, *arguments])
-        if code != expected:
-            print(f"error: ended with code {code}, not {expected}", file=sys.stderr)
-            return 1
+    if not _ask(steps, ["--store", STORE]) or not _racks():
+        return 1
     print(
         "\nAll of it held. Try next:\n"
         f"  .venv/bin/ganger --store {STORE} queue --at {at_first}\n"
@@ -65,6 +70,47 @@ def main() -> int:
         f"  .venv/bin/ganger --store {STORE} serve    # and open http://127.0.0.1:8470/docs"
     )
     return 0
+
+
+def _ask(steps: Sequence[tuple[str, int, Sequence[str]]], where: Sequence[str]) -> bool:
+    """Run the command of each step; whether all ended with the code that is expected."""
+    for question, expected, arguments in steps:
+        print(f"\n{question}\n$ ganger {' '.join([*where, *arguments])}\n", flush=True)
+        code = ganger([*where, *arguments])
+        if code != expected:
+            print(f"error: ended with code {code}, not {expected}", file=sys.stderr)
+            return False
+    return True
+
+
+def _racks() -> bool:
+    """The second act: two trees of groups on the hosts of a real network; whether it went as expected."""
+    hosts = list(nodes())
+    print(
+        f"\nSecond act: {len(hosts)} hosts of a real GPU cluster with their switches. Two jobs of three\n"
+        "replicas, each replica to be in one rack, and all of them below one aggregation switch.",
+        flush=True,
+    )
+    settings = Settings(store=STORE, cluster=RACKS)
+    clock = VirtualClock(0)
+    with open_for_writing(settings, clock=clock, durable=False) as cluster:
+        cluster.apply(hosts)
+        for job in JOBS:
+            cluster.apply(
+                [found.value for found in read_documents((FOLDER / f"{job}.yaml").read_text(), job)]
+            )
+        Worker(cluster).settle(clock)
+    return _ask(
+        (
+            (
+                "pretrain has 8 Pods a replica, as many as the largest rack has hosts. Does it run?",
+                HELD,
+                ("get", "cpg"),
+            ),
+            ("wide has 9. Why does it not?", NOT_PLACED, ("why", "compositepodgroup/wide")),
+        ),
+        ["--store", STORE, "--cluster", RACKS],
+    )
 
 
 def _simulate() -> SimulationSummary:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 REPO = Path(__file__).resolve().parent.parent
-PACKAGES = ("domain", "store", "worker", "api", "cli", "migrations")
+PACKAGES = ("domain", "store", "worker", "api", "cli", "migrations", "ganger_testing")
 
 
 @pytest.fixture(scope="module")
@@ -63,3 +63,9 @@ def test_what_is_installed_can_make_a_store(wheel: zipfile.ZipFile, tmp_path: Pa
     )
     assert run.returncode == 0, run.stderr
     assert Path(run.stdout.strip()).is_relative_to(tmp_path / "site")
+
+
+def test_what_is_made_up_for_tests_is_an_extra(wheel: zipfile.ZipFile) -> None:
+    (name,) = [name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")]
+    required = [line for line in wheel.read(name).decode().splitlines() if "hypothesis" in line]
+    assert required == ['Requires-Dist: hypothesis>=6.130; extra == "testing"']

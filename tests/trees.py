@@ -1,9 +1,9 @@
 """Trees of groups for tests, and what they say once they have been decided."""
 
-from collections.abc import Sequence
-from typing import Any
+from build import Manifest, Story
+from ganger_testing.manifests import inner, leaf, within
 
-from build import Manifest, Story, composite, group, pod
+__all__ = ["NO_VICTIMS", "WRAP", "inner", "leaf", "rack", "reasons", "said", "within"]
 
 WRAP = "pod group is unschedulable, 0/1 placements are available, first placement status: "
 NO_VICTIMS = ", pod group preemption: No preemption victims found for incoming preemptor"
@@ -12,43 +12,6 @@ NO_VICTIMS = ", pod group preemption: No preemption victims found for incoming p
 def rack() -> Manifest:
     """A topology constraint on the label `rack`."""
     return within("rack")
-
-
-def within(key: str) -> Manifest:
-    """A topology constraint on `key`, as a field of a group's spec."""
-    return {"schedulingConstraints": {"topology": [{"key": key}]}}
-
-
-def leaf(
-    name: str,
-    min_count: int | None,
-    cpus: Sequence[int],
-    *,
-    parent: str | None = None,
-    pods: Manifest | None = None,
-    **spec: Any,
-) -> list[Manifest]:
-    """A PodGroup with a Pod `name-0`, `name-1`, … for each number of cores in `cpus`."""
-    above = {} if parent is None else _above(parent)
-    return [
-        group(name, min_count, **above, **spec),
-        *(
-            pod(f"{name}-{number}", cpu=cpu * 1000, group=name, **(pods or {}))
-            for number, cpu in enumerate(cpus)
-        ),
-    ]
-
-
-def inner(name: str, min_groups: int | None, *, parent: str, **spec: Any) -> Manifest:
-    """A composite below another one."""
-    return composite(name, min_groups, parentCompositePodGroupName=parent, **spec)
-
-
-def _above(parent: str) -> Manifest:
-    return {
-        "parentCompositePodGroupName": parent,
-        "workloadRef": {"workloadName": "job", "templateName": "leaf"},
-    }
 
 
 def said(story: Story, *names: str) -> dict[str, str]:

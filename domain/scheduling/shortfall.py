@@ -124,6 +124,8 @@ def _most_said(room: Room, found: Survey, nodes: Sequence[int]) -> list[str]:
     for verdict in evaluation.verdicts:
         for reason, mask in verdict.reasons.items():
             counts[reason] = counts.get(reason, 0) + found.domains.sums(mask.astype(np.int64))
+    if not counts:  # no filter that is on refuses a Pod: groups or Pods are too few
+        return [""] * len(nodes)
     reasons = sorted(counts)
     most = np.argmax(np.stack([counts[reason] for reason in reasons]), axis=0)
     return [reasons[index] for index in most.tolist()]

@@ -10,6 +10,7 @@ from build import Manifest, Story, composite, node, pod
 from domain import events as ev
 from domain.events import PlacementFinding
 from domain.objects import Pod
+from domain.profile import FILTERS, Profile
 from domain.resources import CPU
 from domain.room import Room
 from domain.roster import whole_numbers
@@ -437,3 +438,14 @@ def branch_of(story: Story) -> Branch:
     (gang,) = story.state.groups.values()
     members = tuple((each, story.state.spec(each).shape) for each in story.state.pods.values())
     return Branch(gang, members=members)
+
+
+def test_with_all_filters_off_a_group_lacks_nothing_but_pods() -> None:
+    story = Story(*in_racks(n1="r1 1", n2="r2 1"))
+    story.append(ev.SchedulerConfigured(profiles=(Profile(disabled_filters=FILTERS),)))
+    story.add(
+        composite("job"), *leaf("a", 2, [1], parent="job", **rack()), *leaf("b", None, [1], parent="job")
+    )
+    story.decide()
+    assert "0/2 placements are available" in said(story, "PodGroup/a")["PodGroup/a"]
+    assert said(story, "Pod/b-0") == {"Pod/b-0": "bound"}

@@ -23,4 +23,7 @@ def test_the_demo_holds(tmp_path: Path) -> None:
     assert re.search(r"minCount \(\d+\) cannot be satisfied: \d+ scheduled, \d+ remaining", done.stdout)
     assert re.search(r"0/160 nodes are available: .*160 Insufficient nvidia\.com/gpu", done.stdout)
     assert "verified" in done.stdout
+    second = done.stdout.partition("Second act")[2]
+    assert re.search(r"^pretrain +Gang +2 +3 +3 +3 ", second, re.MULTILINE)
+    assert "CompositePodGroup default/wide" in second
     assert "All of it held" in done.stdout

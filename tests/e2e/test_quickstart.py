@@ -1,42 +1,19 @@
 """The README's own words, run: every command of the quickstart does what the text says it does."""
 
-import os
-import shlex
-import shutil
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
-ROOT = Path(__file__).parents[2]
-QUICKSTART = ROOT / "examples" / "quickstart"
-GANGER = Path(sys.executable).with_name("ganger")
-
-
-def _commands() -> list[list[str]]:
-    lines = (QUICKSTART / "README.md").read_text(encoding="utf-8").splitlines()
-    return [shlex.split(line) for line in lines if line.startswith("    ganger ")]
+from walkthrough import ROOT, Told, lacking, walk
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, int, str]]:
+def told(tmp_path_factory: pytest.TempPathFactory) -> list[Told]:
     """Each command of the quickstart with its exit code and output, run one after the other."""
-    folder = tmp_path_factory.mktemp("quickstart")
-    shutil.copytree(QUICKSTART, folder / "quickstart")
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("GANGER_")}
-    found = []
-    for command in _commands():
-        done = subprocess.run(
-            [GANGER, *command[1:]], cwd=folder, env=environment, capture_output=True, text=True, check=False
-        )
-        assert "Traceback" not in done.stderr
-        found.append((" ".join(command[1:]), done.returncode, done.stdout + done.stderr))
-    return found
+    page = ROOT / "examples" / "quickstart" / "README.md"
+    return walk(page, tmp_path_factory.mktemp("quickstart"), "quickstart")
 
 
-def test_every_command_ends_as_the_text_says(told: list[tuple[str, int, str]]) -> None:
-    assert [(command, code) for command, code, _ in told] == [
+def test_every_command_ends_as_the_text_says(told: list[Told]) -> None:
+    assert [(each.command.removeprefix("ganger "), each.code) for each in told] == [
         ("apply -f quickstart/nodes.yaml -f quickstart/tune.yaml -f quickstart/train.yaml", 0),
         ("run --until-settled --virtual-time", 0),
         ("get podgroups", 0),
@@ -70,8 +47,5 @@ def test_every_command_ends_as_the_text_says(told: list[tuple[str, int, str]]) -
         pytest.param(10, ["same"], id="decided again"),
     ],
 )
-def test_the_output_says_what_the_text_says(
-    told: list[tuple[str, int, str]], index: int, texts: list[str]
-) -> None:
-    output = told[index][2]
-    assert [text for text in texts if text not in output] == []
+def test_the_output_says_what_the_text_says(told: list[Told], index: int, texts: list[str]) -> None:
+    assert lacking(told[index], *texts) == []

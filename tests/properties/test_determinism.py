@@ -1,81 +1,90 @@
 """The same log gives the same bytes in every process, whatever its hash seed and pieces of reading."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
-import msgspec
 import pytest
 from hypothesis import given, settings
 
-from books import Book, lines_of
+from books import Book, Lines, lines_of
 from build import group, node, pod
-from strategies import books
-
-HERE = Path(__file__).resolve().parent
-SEEDS_AND_SIZES = (("0", 1000), ("1", 1), ("4711", 7), ("random", 3))
+from domain import reducer
+from domain.events import Event
+from domain.state import State
+from ganger_testing import determinism
+from ganger_testing.determinism import (
+    Processes,
+    assert_decides_alike,
+    assert_deterministic,
+    assert_folds_alike,
+    assert_replays,
+)
+from ganger_testing.strategies import books
 
 
 @pytest.fixture(scope="module")
-def processes() -> Iterator[list[subprocess.Popen[str]]]:
-    """One process for each hash seed."""
-    started = []
-    for seed, size in SEEDS_AND_SIZES:
-        environment = os.environ | {
-            "PYTHONHASHSEED": seed,
-            "PYTHONPATH": os.pathsep.join((str(HERE.parents[1]), str(HERE.parent))),
-        }
-        started.append(
-            subprocess.Popen(
-                [sys.executable, str(HERE / "deciding.py"), str(size)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-                env=environment,
-            )
-        )
-    yield started
-    for process in started:
-        process.communicate()
+def processes() -> Iterator[Processes]:
+    with Processes() as started:
+        yield started
 
 
-def answers(processes: list[subprocess.Popen[str]], book: Book) -> set[str]:
-    """What the processes make of the log."""
-    task = msgspec.msgpack.encode(lines_of(book)).hex() + "\n"
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write(task)
-        process.stdin.flush()
-    found = set()
-    for process in processes:
-        assert process.stdout is not None
-        answer = process.stdout.readline()
-        assert answer, f"process {process.pid} has ended"
-        found.add(answer)
-    assert all(" same " in answer for answer in found)
-    return found
+def log_of(book: Book) -> Lines:
+    return Lines(lines_of(book))
 
 
-def test_any_log(processes: list[subprocess.Popen[str]]) -> None:
+def test_any_log(processes: Processes) -> None:
     @settings(max_examples=max(10, settings().max_examples // 2))
     @given(books(min_size=15))
     def same_everywhere(book: Book) -> None:
-        assert len(answers(processes, book)) == 1
+        assert_deterministic(log_of(book), processes)
 
     same_everywhere()
 
 
-def test_a_log_with_much_to_choose_from(processes: list[subprocess.Popen[str]]) -> None:
+def test_a_log_with_much_to_choose_from(processes: Processes) -> None:
     """Many nodes and Pods that are all alike: nothing but names and arrival can tell them apart."""
     book = Book(*[node(f"n{number}", cpu="4") for number in range(40)])
     for name in "abcdefgh":
         book.apply([group(name, 5), *[pod(f"{name}-{number}", cpu="1", group=name) for number in range(12)]])
     for _ in range(5):
         book.cycle()
-    assert len(answers(processes, book)) == 1
+    assert_deterministic(log_of(book), processes)
 
 
-def test_different_logs_give_different_answers(processes: list[subprocess.Popen[str]]) -> None:
-    assert answers(processes, Book(node("a"))) != answers(processes, Book(node("b")))
+def test_different_logs_give_different_answers(processes: Processes) -> None:
+    one, other = (processes.answers(log_of(Book(node(name)))) for name in "ab")
+    assert len(set(one)) == len(set(other)) == 1
+    assert one != other
+
+
+# The assertions themselves: each of them fails where it has to
+
+
+@pytest.fixture
+def started() -> Lines:
+    """A Pod that is bound, and one that fits nowhere."""
+    return log_of(Book(node("n", cpu="2"), pod("a", cpu="1"), pod("b", cpu="3")).decide())
+
+
+def test_a_fold_that_depends_on_the_pieces_is_seen(started: Lines, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fold(state: State, events: list[Event]) -> State:
+        state = reducer.fold(state, events)
+        state.at += len(events) > 1
+        return state
+
+    monkeypatch.setattr(determinism, "fold", fold)
+    with pytest.raises(AssertionError, match="folded 1 at a time, it gave other bytes"):
+        assert_folds_alike(started)
+
+
+def test_a_snapshot_that_loses_something_is_seen(started: Lines, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(determinism, "decode_state", lambda _: State())
+    with pytest.raises(AssertionError, match="decides otherwise"):
+        assert_decides_alike(started)
+
+
+def test_a_log_that_was_decided_otherwise_is_seen() -> None:
+    lines = lines_of(Book(node("m"), node("n"), pod("a", cpu="1")).decide())
+    assert b'"node":"m"' in lines[-1]
+    lines[-1] = lines[-1].replace(b'"node":"m"', b'"node":"n"')
+    with pytest.raises(AssertionError, match="is decided otherwise"):
+        assert_replays(Lines(lines))

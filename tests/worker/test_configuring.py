@@ -10,7 +10,7 @@ from domain.configuration import configuration_of
 from domain.errors import Invalid
 from domain.events import GroupAttempted, SchedulerConfigured
 from domain.profile import Profile
-from profiles import profiles
+from ganger_testing.profiles import profiles
 from store.engine import Store
 from strategies import Action, actions, books, perform
 from worker.clocks import VirtualClock

@@ -24,7 +24,7 @@ from domain.profile import (
 )
 from domain.times import SECOND
 from domain.upcast import CURRENT, draft
-from profiles import profiles
+from ganger_testing.profiles import profiles
 
 Manifest = dict[str, Any]
 

@@ -15,8 +15,8 @@ from domain.scheduling.evaluate import evaluate, feasible, fits
 from domain.scheduling.place import place
 from domain.scheduling.score import score
 from domain.shapes import PodShape, shape_of
+from ganger_testing.profiles import profiles
 from placing import check_filters, check_scores, hosts_of, place_by_the_rules, place_plainly
-from profiles import profiles
 from reference.cycle import place as place_all_by_the_rules
 from reference.cycle import refuse_among
 from reference.filters import OTHER_NODE, Refusal, pinned_nodes

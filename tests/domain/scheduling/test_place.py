@@ -12,8 +12,8 @@ from clusters import ZONE, Cluster, Manifest, clusters
 from domain.profile import Profile
 from domain.scheduling.evaluate import feasible
 from domain.scheduling.place import place
+from ganger_testing.profiles import profiles
 from placing import check_filters, check_scores, place_by_the_rules, place_plainly
-from profiles import profiles
 
 MANY = settings(max_examples=2 * settings().max_examples)
 

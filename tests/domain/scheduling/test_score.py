@@ -6,8 +6,8 @@ from build import node, pod
 from clusters import Cluster, Manifest, clusters
 from domain.profile import DEFAULT_PROFILE, CurvePoint, Profile, ScoredResource, Weights
 from domain.scheduling.score import Scores, score
+from ganger_testing.profiles import profiles
 from placing import hosts_of
-from profiles import profiles
 from reference.filters import Host
 from reference.scores import balanced_allocation, by_strategy
 

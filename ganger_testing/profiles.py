@@ -1,7 +1,9 @@
-"""Profiles made up for the placement tests."""
+"""Hypothesis strategies for how a scheduler chooses nodes: its profiles and whole configurations."""
 
 from hypothesis import strategies as st
 
+from domain.configuration import configuration_of
+from domain.events import SchedulerConfigured
 from domain.profile import (
     CPU_AND_MEMORY,
     FILTERS,
@@ -11,6 +13,8 @@ from domain.profile import (
     ScoredResource,
     Weights,
 )
+from domain.times import SECOND
+from ganger_testing.manifests import Manifest
 
 _WEIGHT = st.integers(0, 100)
 
@@ -42,3 +46,17 @@ def profiles() -> st.SearchStrategy[Profile]:
         strategy=st.sampled_from(STRATEGIES),
         weights=st.builds(Weights, **dict.fromkeys(Weights.__struct_fields__, _WEIGHT)),
     )
+
+
+def configurations() -> st.SearchStrategy[Manifest]:
+    """KubeSchedulerConfigurations for `default-scheduler` under which a cluster comes to rest: refused
+    groups are not tried again by the clock."""
+    seconds = st.integers(1, 20)
+    made = st.builds(
+        SchedulerConfigured,
+        initial_backoff_us=seconds.map(lambda wait: wait * SECOND),
+        max_backoff_us=seconds.map(lambda wait: (20 + wait) * SECOND),
+        profiles=st.tuples(profiles()),
+        siblings=st.sampled_from(["greedy", "lean"]),
+    )
+    return made.map(configuration_of)
