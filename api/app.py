@@ -9,6 +9,7 @@ from api.docs_page import router as docs_page
 from api.errors import add_error_handlers
 from api.prefix import ClusterPrefix
 from api.routers import attempts, book, config, discovery, health, kube_events, log, objects, queue, state
+from api.shortcut import Shortcut
 from domain.version import VERSION
 
 _DESCRIPTION = """
@@ -53,5 +54,6 @@ def create_app(clusters: Clusters) -> FastAPI:
         app.include_router(module.router)
     app.include_router(docs_page)
     add_error_handlers(app)
+    app.add_middleware(Shortcut, clusters=clusters)
     app.add_middleware(ClusterPrefix)
     return app
