@@ -54,6 +54,6 @@ def create_app(clusters: Clusters) -> FastAPI:
         app.include_router(module.router)
     app.include_router(docs_page)
     add_error_handlers(app)
-    app.add_middleware(Shortcut, clusters=clusters)
+    app.add_middleware(Shortcut)
     app.add_middleware(ClusterPrefix)
     return app

@@ -32,9 +32,8 @@ _Answer = Callable[[Request], Awaitable[Response]]
 class Shortcut:
     """Answers those requests itself, and leaves all others to `app`."""
 
-    def __init__(self, app: ASGIApp, clusters: Clusters) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._clusters = clusters
         self._resources = {(each.root, each.kind.plural, each.kind.namespaced): each for each in resources()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -58,7 +57,8 @@ class Shortcut:
             return None
         root, namespace, plural, name = match.groups()
         resource = self._resources.get((root, plural, namespace is not None))
-        served = self._clusters.opened(scope.get(KEY, self._clusters.default))
+        clusters: Clusters = scope["app"].state.clusters
+        served = clusters.opened(scope.get(KEY, clusters.default))
         if resource is None or served is None:
             return None
         if scope["method"] == "POST" and name is None:

@@ -99,6 +99,6 @@ def _tally_children(branch: Branch, places: int) -> Tally:
 
 def use_with(placed: Sequence[int], ask: Ask, used: Whole) -> Whole:
     """`used` of domains, as from `use_of_domains`, once so many more Pods with `ask` are in each."""
-    counts = np.array(placed, dtype=used.dtype)
-    with_them: Whole = used + ask.taken[-2:, np.newaxis] * counts
+    counts = np.array(placed, dtype=np.int64)
+    with_them: Whole = used + np.multiply.outer(ask.taken[-2:], counts)
     return with_them
