@@ -24,6 +24,7 @@ from api.routers import (
     whatif,
 )
 from api.schemas import explanation_schemas
+from api.shortcut import Shortcut
 from domain.version import VERSION
 
 _DESCRIPTION = """
@@ -69,5 +70,6 @@ def create_app(clusters: Clusters) -> FastAPI:
         app.include_router(module.router)
     app.include_router(docs_page)
     add_error_handlers(app)
+    app.add_middleware(Shortcut)
     app.add_middleware(ClusterPrefix)
     return app

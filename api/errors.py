@@ -54,7 +54,7 @@ def no_such_route() -> NotFound:
 
 def add_error_handlers(app: FastAPI) -> None:
     """Answer every error with a Status."""
-    app.add_exception_handler(GangerError, _ganger_error)
+    app.add_exception_handler(GangerError, ganger_error)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(RequestValidationError, _invalid_parameter)
     app.add_exception_handler(Exception, _defect)
@@ -65,7 +65,8 @@ def status_reply(error: GangerError) -> Response:
     return json_reply(status_body(error), code=status_code(error))
 
 
-async def _ganger_error(request: Request, error: Exception) -> Response:
+async def ganger_error(request: Request, error: Exception) -> Response:
+    """What `error`, a GangerError, is answered with; faults of the server are logged."""
     assert isinstance(error, GangerError)
     reply = status_reply(error)
     if reply.status_code >= 500:

@@ -29,11 +29,11 @@ class Resource:
         self.kind = kind
         self.version = version
         self.api_version = f"{kind.group}/{version}" if kind.group else version
-        root = f"/apis/{self.api_version}" if kind.group else f"/api/{version}"
-        self.everywhere = f"{root}/{kind.plural}"
+        self.root = f"/apis/{self.api_version}" if kind.group else f"/api/{version}"
+        self.everywhere = f"{self.root}/{kind.plural}"
         self.collection = self.everywhere
         if kind.namespaced:
-            self.collection = f"{root}/namespaces/{{namespace}}/{kind.plural}"
+            self.collection = f"{self.root}/namespaces/{{namespace}}/{kind.plural}"
         self.item = f"{self.collection}/{{name}}"
         self.has_status = kind in _WITH_STATUS
 

@@ -10,6 +10,7 @@ from types import FrameType
 from typing import Final
 
 import uvicorn
+import uvloop
 
 from api.app import create_app
 from api.clusters import Clusters
@@ -44,7 +45,8 @@ def serve(store_url: str, cluster_name: str, host: str, port: int, *, worker: bo
                 log.info(
                     "serving cluster %s of %s at http://%s:%s", cluster_name, store.where, address, taken
                 )
-                asyncio.run(_Server(clusters).serve(sockets=[listener]))
+                with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                    runner.run(_Server(clusters).serve(sockets=[listener]))
     finally:
         store.close()
     log.info("stopped")
@@ -59,6 +61,7 @@ class _Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 create_app(clusters),
+                http="httptools",
                 log_config=None,
                 access_log=False,
                 proxy_headers=False,

@@ -11,9 +11,11 @@ from benchmarks.harness import Row
 MODULES = {
     "store": ("P1", "P2", "P3", "P4", "P5"),
     "fold": ("P6", "P7"),
-    "placement": ("P10", "P11", "P14"),
+    "snapshot": ("P8", "P9"),
+    "placement": ("P10", "P11", "P12", "P14"),
     "company": ("P13",),
     "cycle": ("P16", "P19"),
+    "history": ("P17", "P18"),
     "preemption": ("P22",),
     "topology": ("P15", "P23"),
     "kube": ("P20", "P21", "P24"),

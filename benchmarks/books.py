@@ -33,11 +33,22 @@ def book(events: int) -> Iterator[Draft]:
     return (draft(payload, actor="bench") for payload in islice(_payloads(), events))
 
 
+def running(nodes: int, gangs: int) -> Iterator[Draft]:
+    """The events of a cluster of so many nodes on which so many gangs have come and run."""
+    for number in range(nodes):
+        yield draft(_node_added(number), actor="bench")
+    position = nodes
+    for gang in range(gangs):
+        for payload in _one_gang(gang, position, nodes):
+            position += 1
+            yield draft(payload, actor="bench")
+
+
 def _payloads() -> Iterator[Any]:
     position = 0
     for number in range(NODES):
         position += 1
-        yield NodeAdded(key=_node(number), object=_manifest("Node", _node(number), None, {}, _ALLOCATABLE))
+        yield _node_added(number)
     gang = 0
     while True:
         for payload in _one_gang(gang, position):
@@ -50,7 +61,11 @@ def _payloads() -> Iterator[Any]:
         gang += 1
 
 
-def _one_gang(gang: int, position: int) -> Iterator[Any]:
+def _node_added(number: int) -> NodeAdded:
+    return NodeAdded(key=_node(number), object=_manifest("Node", _node(number), None, {}, _ALLOCATABLE))
+
+
+def _one_gang(gang: int, position: int, nodes: int = NODES) -> Iterator[Any]:
     name = f"job-{gang:06}"
     group = f"default/{name}"
     policy = {"schedulingPolicy": {"gang": {"minCount": GANG}}, **_PRIORITY, "disruptionMode": {"single": {}}}
@@ -78,9 +93,9 @@ def _one_gang(gang: int, position: int) -> Iterator[Any]:
         snapshot=position + 1 + GANG,
     )
     for index, pod in enumerate(pods):
-        yield PodBound(group=group, node=_node_of(gang, index), pod=f"default/{pod}", uid=_uid(pod))
+        yield PodBound(group=group, node=_node_of(gang, index, nodes), pod=f"default/{pod}", uid=_uid(pod))
     for index, pod in enumerate(pods):
-        yield _status(group, pod, _node_of(gang, index), "Running")
+        yield _status(group, pod, _node_of(gang, index, nodes), "Running")
 
 
 def _end_of_gang(gang: int) -> Iterator[Any]:
@@ -111,8 +126,8 @@ def _node(number: int) -> str:
     return f"node-{number:04}"
 
 
-def _node_of(gang: int, index: int) -> str:
-    return _node((gang * GANG + index) % NODES)
+def _node_of(gang: int, index: int, nodes: int = NODES) -> str:
+    return _node((gang * GANG + index) % nodes)
 
 
 def _uid(name: str) -> str:

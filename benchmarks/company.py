@@ -35,7 +35,7 @@ def crowded_nodes(seed: int = 1) -> NodeTable:
         )
     shapes = [shape(cpu, memory) for cpu in (100, 500, 1000) for memory in (200, 1000, 3000)]
     peers = [Peer(namespace="default", labels=(("app", app),)) for app in ("web", "db", "cache")]
-    for _ in range(BOUND):
+    for _ in range(BOUND * NODES):
         table.take(draw.choice(names), draw.choice(shapes), draw.choice(peers))
     return table
 

@@ -108,10 +108,14 @@ class NodeTable:
 
     def for_cycle(self, profile: Profile = DEFAULT_PROFILE) -> Room:
         """What is free now, for one cycle by `profile` to play with."""
+        self.arrange()
+        return Room(self._roster, self._used.copy(), self._ports.copy(), self.crowd, profile)
+
+    def arrange(self) -> None:
+        """Bring the columns up to date, so that the next cycle need not."""
         if self._outdated:
             self._rearrange()
         self._refresh()
-        return Room(self._roster, self._used.copy(), self._ports.copy(), self.crowd, profile)
 
     def copy(self) -> "NodeTable":
         """An independent copy."""

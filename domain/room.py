@@ -189,8 +189,9 @@ class Room:
         Resources and host ports are looked at by the filters that are on.
         """
         ask = self.ask(shape)
-        fits: Whole = np.full(self.used[0][rows].shape, limit, dtype=np.int64)
-        if not self._overfills:
+        if self._overfills:
+            fits: Whole = np.full(self.used[0][rows].shape, limit, dtype=np.int64)
+        else:
             fits = np.minimum(self.free(self.roster.column[PODS], rows), 0 if ask.unknown else limit)
             for column, amount in ask.columns:
                 fits = np.minimum(fits, self.free(column, rows) // amount)

@@ -32,8 +32,11 @@ Element = TypeVar("Element", bound=np.generic)
 
 def whole_numbers(numbers: Sequence[int] | Sequence[Sequence[int]]) -> Whole:
     """`numbers`, none of them negative, as an array."""
-    exact = np.array(numbers, dtype=np.object_)
-    return exact if np.any(exact > LARGEST) else exact.astype(np.int64)
+    try:
+        narrow = np.array(numbers, dtype=np.int64)
+    except OverflowError:
+        return np.array(numbers, dtype=np.object_)
+    return np.array(numbers, dtype=np.object_) if narrow.max(initial=0) > LARGEST else narrow
 
 
 def compact(column: NDArray[Element]) -> NDArray[Element]:
@@ -74,7 +77,7 @@ class Domains:
         """`column`, with one element a node and none negative, added up by domain: shape (D,), exact."""
         if column.dtype != np.object_ and int(column.max()) * len(column) > LARGEST:
             column = column.astype(np.object_)
-        sums: Whole = np.add.reduceat(column[self.rows], self.starts)
+        sums: Whole = np.add.reduceat(column.take(self.rows), self.starts)
         return sums
 
 

@@ -20,7 +20,7 @@ from store.tables import beginnings, events, idempotency, objects, streams, subj
 PAGE: Final = 1000
 """Events in memory at a time while reading."""
 
-HISTORY_PAGE: Final = 500
+HISTORY_PAGE: Final = 2_000
 """The same for events that lie here and there in the log."""
 
 KNOWN_OBJECTS: Final = 1 << 18
@@ -331,7 +331,7 @@ class EventLog:
     ) -> Iterator[StoredEvent]:
         """The events at the positions that `query` gives, a page at a time."""
         low, high = after, until
-        query = query.order_by(position.desc() if newest_first else position)
+        query = query.order_by(position.desc() if newest_first else position).correlate(None)
         left = limit
         while left is None or left > 0:
             size = HISTORY_PAGE if left is None else min(HISTORY_PAGE, left)
@@ -339,15 +339,15 @@ class EventLog:
             if high is not None:
                 bounded = bounded.where(position <= high)
             with self.store.reading() as connection:
-                found = connection.execute(bounded).scalars().all()
-                page = self._at_positions(connection, found)
+                at_these = _EVENTS.where(events.c.position.in_(bounded))
+                page = _fetch(connection, at_these, stream_id=self._stream_id(connection))
             yield from reversed(page) if newest_first else page
-            if len(found) < size:
+            if len(page) < size:
                 return
             if newest_first:
-                high = found[-1] - 1
+                high = page[0].position - 1
             else:
-                low = found[-1]
+                low = page[-1].position
             left = None if left is None else left - size
 
 

@@ -25,6 +25,9 @@ TTL_US: Final = 15 * SECOND
 
 _RENEW_US: Final = 5 * SECOND
 _RETRY_S: Final = 1.0
+_GIVE_WAY_S: Final = 0.05
+"""How long the worker lets those go first who want to write, once it has decided all that is due: what
+they bring meanwhile is decided in one run, and shares one sync of the disk."""
 
 _PASSING = (StaleEpoch, StoreFull, StoreLocked, StoreUnavailable)
 """What may be over when the worker tries again; all else ends it."""
@@ -108,6 +111,8 @@ class ActiveWorker:
                 lease = self._kept(lease)
                 if not self._worker.step():
                     self._rest(lease)
+                elif self._cluster.lock.taken and not self._worker.behind:
+                    self._stopping.wait(_GIVE_WAY_S)
         finally:
             release(self._store, lease)
 

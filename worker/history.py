@@ -70,8 +70,8 @@ def history(
     if since is not None:
         after = max(after, cluster.log.position_at(since - 1))
     last = None if until is None else cluster.log.position_at(until)
-    events = events_of(cluster.log, kind, key, after=after, until=last)
-    yield from islice(entries(events, f"{kind.name}/{key}", cluster.event), limit)
+    events = events_of(cluster.log, kind, key, after=after, until=last, limit=limit)
+    yield from entries(events, f"{kind.name}/{key}", cluster.event)
 
 
 def entries(events: Iterable[StoredEvent], subject: str, event_at: Callable[[int], Event]) -> Iterator[Entry]:
@@ -82,19 +82,26 @@ def entries(events: Iterable[StoredEvent], subject: str, event_at: Callable[[int
 
 
 def events_of(
-    log: EventLog, kind: Kind, key: str, *, after: int = 0, until: int | None = None
+    log: EventLog,
+    kind: Kind,
+    key: str,
+    *,
+    after: int = 0,
+    until: int | None = None,
+    limit: int | None = None,
 ) -> Iterator[StoredEvent]:
-    """The events of an object's history as they are kept, after `after` up to position `until`."""
+    """The events of an object's history as they are kept, after `after` up to position `until`, at most
+    `limit` of them."""
     subject = f"{kind.name}/{key}"
     if kind in (POD_GROUP, COMPOSITE_POD_GROUP):
         return _of_group(log, subject, after=after, until=until)
     if kind is not POD:
-        return log.history(subject, after=after, until=until)
+        return log.history(subject, after=after, until=until, limit=limit)
     own = list(log.history(subject, until=until))
     attempts = (
         attempt for wait in _waits(own) for attempt in _attempts_during(log, wait, after=after, until=until)
     )
-    return heapq.merge((event for event in own if event.position > after), attempts)
+    return islice(heapq.merge((event for event in own if event.position > after), attempts), limit)
 
 
 class _Wait(NamedTuple):

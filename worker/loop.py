@@ -32,7 +32,7 @@ class Limits(NamedTuple):
 UNHURRIED: Final = Limits()
 """Where nobody waits but time itself: how long anything takes leaves no trace in the log."""
 
-LIVE: Final = Limits(seconds=0.025)
+LIVE: Final = Limits(seconds=0.05)
 """Where others wait for the State, and the first of a run for the disk."""
 
 PATIENCE: Final = 64
@@ -58,6 +58,8 @@ class Worker:
         self.cluster = cluster
         self.epoch = epoch
         self.limits = limits
+        self.behind = False
+        """Whether the last decisions ended at a limit, so that more may be due."""
         self._timed = timed
         self._one_by_one = 0
         self._kubelet = Kubelet(cluster.state)
@@ -137,8 +139,10 @@ class Worker:
     def _decide(self) -> bool:
         """Decide and commit; whether anything was due."""
         began = time.perf_counter()
+        self.behind = False
         first = decide(self.cluster.state, self.cluster.clock.now())
         if first is None:
+            self.cluster.state.nodes.arrange()  # while there is time for it
             return False
         if self._one_by_one or self.limits.decisions == 1 or not self.cluster.state.queue.crowded:
             self._one_by_one = max(self._one_by_one - 1, 0)
@@ -151,6 +155,7 @@ class Worker:
             self._one_by_one = PATIENCE
             self._commit(first, began)
         else:
+            self.behind = not run.exhausted
             self._tell(run.made)
         return True
 
@@ -170,13 +175,15 @@ class Worker:
 
 class _Run:
     """Decisions for one after the other of those that are due, each made on the State that the ones
-    before have left. `made` has them with the moments at which they were begun.
+    before have left. `made` has them with the moments at which they were begun. It is `exhausted` once
+    nobody is due any more.
 
     It ends after an eviction, since nodes act on that before anybody else is tried.
     """
 
     def __init__(self, cluster: Cluster, first: Decision, began: float, limits: Limits) -> None:
         self.made = [(first, began)]
+        self.exhausted = False
         self._cluster = cluster
         self._limits = limits
 
@@ -197,3 +204,4 @@ class _Run:
             decision = decide(self._cluster.state, self._cluster.clock.now())
             if decision is not None:
                 self.made.append((decision, began))
+        self.exhausted = True

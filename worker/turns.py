@@ -18,6 +18,11 @@ class Turns:
         self._depth = 0
         self._queue: deque[tuple[int, threading.Lock]] = deque()
 
+    @property
+    def taken(self) -> bool:
+        """Whether some thread has it."""
+        return self._owner is not None
+
     def acquire(self) -> None:
         """Wait for one's turn; at once for the thread that has it."""
         me = threading.get_ident()

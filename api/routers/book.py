@@ -1,7 +1,6 @@
 """What the book says about an object: its history, and why it is where it is."""
 
 from collections.abc import Sequence
-from itertools import islice
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query
@@ -107,7 +106,7 @@ def _history(cluster: Cluster, kind: Kind, key: str, query: HistoryQuery, known:
     if since is not None:
         after = max(after, cluster.log.position_at(since - 1))
     last = None if until is None else cluster.log.position_at(until)
-    events = list(islice(events_of(cluster.log, kind, key, after=after, until=last), query.limit + 1))
+    events = list(events_of(cluster.log, kind, key, after=after, until=last, limit=query.limit + 1))
     if not events and next(cluster.log.history(f"{kind.name}/{key}", limit=1), None) is None:
         raise not_found(kind, key.rpartition("/")[2])
     page, more = events[: query.limit], len(events) > query.limit

@@ -82,9 +82,9 @@ def percent_used(allocatable: Whole, used: Whole) -> Whole:
     `allocatable` and `used` are of shape (2, D): cpu and memory. A resource that a placement has none
     of is left out, one of which more is in use than there is counts 0.
     """
-    percent = np.where(used > allocatable, 0, used * 100 // np.maximum(allocatable, 1))
-    percent = np.where(allocatable > 0, percent, 0)
-    mean: Whole = (percent[0] + percent[1]) >> ((allocatable > 0).all(axis=0)).astype(np.int64)
+    offered = allocatable > 0
+    percent = np.where(offered & (used <= allocatable), used * 100 // np.maximum(allocatable, 1), 0)
+    mean: Whole = (percent[0] + percent[1]) >> (offered[0] & offered[1]).astype(np.int64)
     return mean
 
 

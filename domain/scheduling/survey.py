@@ -5,11 +5,12 @@ about other Pods are in play: it is what its nodes take, added up. So numbers te
 out in each domain, and nothing has to be placed but in the one that is chosen.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from domain.room import Room
+from domain.room import Ask, Room
 from domain.roster import Domains, Whole
 from domain.scheduling.branch import Branch
 from domain.scheduling.eligibility import eligibility
@@ -56,8 +57,8 @@ def survey(branch: Branch, room: Room, key: str) -> Survey:
     assert shape is not None
     domains = room.roster.domains(key)
     limit = sum(1 for _ in branch.all_members())
-    allowed = eligibility(room, shape).allowed
-    capacity = np.where(allowed, room.capacity(shape, slice(None), limit), 0)
+    capacity = room.capacity(shape, slice(None), limit)
+    capacity[~eligibility(room, shape).allowed] = 0
     known: dict[int, Tally] = {}
     tallies = []
     for places in np.minimum(domains.sums(capacity), limit).tolist():
@@ -100,8 +101,8 @@ def _tally_children(branch: Branch, places: int) -> Tally:
     return Tally(succeeded, placed if succeeded else 0, scheduled, remaining, misfit)
 
 
-def use_with(found: Survey, room: Room, used: Whole) -> Whole:
-    """`used` of all domains, as from `use_of_domains`, once those that found a place are there."""
-    placed = np.array([tally.placed for tally in found.tallies], dtype=used.dtype)
-    taken = room.ask(found.shape).taken
-    return np.stack([used[0] + placed * taken[-2], used[1] + placed * taken[-1]])
+def use_with(placed: Sequence[int], ask: Ask, used: Whole) -> Whole:
+    """`used` of domains, as from `use_of_domains`, once so many more Pods with `ask` are in each."""
+    counts = np.array(placed, dtype=np.int64)
+    with_them: Whole = used + np.multiply.outer(ask.taken[-2:], counts)
+    return with_them

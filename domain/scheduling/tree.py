@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import NamedTuple
 
+import numpy as np
+
 from domain.events import PlacementFinding
 from domain.objects import Pod
 from domain.room import Room
@@ -342,11 +344,10 @@ def _choose_by_survey(branch: Branch, room: Room, numbers: Sequence[int], shown:
     found = survey(branch, room, key)
     good = [number for number in numbers if found.tallies[number].succeeded]
     if good:
-        allocatable, used = use_of_domains(room, key)
-        used = use_with(found, room, used)
         placed = [found.tallies[number].placed for number in good]
-        weight = room.profile.weights.node_resources_fit
-        best = best_placement(placed, allocatable[:, good], used[:, good], weight)
+        allocatable, used = (amounts[:, np.array(good)] for amounts in use_of_domains(room, key))
+        used = use_with(placed, room.ask(found.shape), used)
+        best = best_placement(placed, allocatable, used, room.profile.weights.node_resources_fit)
         return _adopt(_try_domain(branch, room, good[best]), room)
     return _refuse(_try_domain(branch, room, shown), shortfalls(branch, room, found, numbers))
 

@@ -109,6 +109,7 @@ def test_a_run_is_one_transaction_of_whole_batches(scene: Callable[..., Scene]) 
     worker = Worker(at.cluster)
     assert worker.step()
     assert at.together == [4]
+    assert not worker.behind
     assert at.types()[13:] == ["GroupAttempted", "PodBound", "PodBound"] * 4
     places = [(line.batch, line.index) for line in map(decode_line, at.lines()[13:])]
     assert places == [(first, index) for first in (14, 17, 20, 23) for index in range(3)]

@@ -17,6 +17,7 @@ def test_turns_go_in_the_order_of_asking() -> None:
 
     def take(number: int) -> None:
         with turns:
+            assert turns.taken
             order.append(number)
 
     threads = [threading.Thread(target=take, args=(number,)) for number in range(8)]
@@ -28,6 +29,7 @@ def test_turns_go_in_the_order_of_asking() -> None:
     for thread in threads:
         thread.join(TIMEOUT_S)
     assert order == list(range(8))
+    assert not turns.taken
 
 
 def test_who_comes_back_at_once_waits_behind_the_others() -> None:
