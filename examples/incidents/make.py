@@ -119,9 +119,7 @@ def forgotten_gate(day: Day) -> None:
         *gang("finetune", 3, of=3, namespace="speech", cpu=8, gpu=1, gates=[gate]),
     )
     for member in (0, 2):
-        day.at("10:14").apply(
-            pod(f"finetune-{member}", namespace="speech", cpu=8, gpu=1, group="finetune")
-        )
+        day.at("10:14").apply(pod(f"finetune-{member}", namespace="speech", cpu=8, gpu=1, group="finetune"))
     day.at("10:20").apply(pod("transcribe", namespace="speech", cpu=4, gpu=1, seconds=HOUR))
     day.at("10:40")
 
@@ -275,7 +273,10 @@ def make(folder: Path) -> None:
                 uids = count(1)
                 clock = VirtualClock(MIDNIGHT)
                 cluster = Cluster.open(
-                    store, name, clock=clock, new_uid=lambda uids=uids: f"{next(uids):08x}-0000-4000-8000-{0:012x}"
+                    store,
+                    name,
+                    clock=clock,
+                    new_uid=lambda uids=uids: f"{next(uids):08x}-0000-4000-8000-{0:012x}",
                 )
                 happened(Day(cluster, clock))
                 with open_archive(folder / f"{name}.jsonl", "w") as out:
