@@ -57,10 +57,7 @@ def _page(told: Brief, level: int, *, past: bool = False, indent: int = 0) -> Pa
 
 def _standing(page: Page, told: Explanation, *, past: bool) -> None:
     if told.summary:
-        first, *more = told.note.split("; ")
-        page.fact("Then" if past else "Now", first)
-        for each in more:
-            page.fact("", each)
+        page.sentences("Then" if past else "Now", told.note.split("; "))
     if told.quorum is not None:
         page.fact("Missing", listed(told.quorum.missing))
         page.fact("Quorum", _quorum(told.quorum))
