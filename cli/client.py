@@ -74,10 +74,20 @@ class Client:
         except msgspec.DecodeError as error:
             raise CannotDo(f"the server {self._base} answers {path} in an unknown form: {error}") from error
 
-    def why(self, kind: Kind, namespace: str, name: str, *, at: str | None, level: int = 1) -> Explanation:
-        """Why an object is as it is, now or as of `at`; `level` is at least 1. Raises FromServer."""
+    def why(
+        self,
+        kind: Kind,
+        namespace: str,
+        name: str,
+        *,
+        at: str | None,
+        level: int = 1,
+        deadline: float = 0.0,
+    ) -> Explanation:
+        """Why an object is as it is, now or as of `at`, what would help
+        searched for until `deadline` (seconds); `level` is at least 1. Raises FromServer."""
         path = f"{_own_path(kind, namespace, name)}/why"
-        return self.read(path, Explanation, at=at, level=str(level))
+        return self.read(path, Explanation, at=at, level=str(level), deadline=f"{deadline:g}")
 
     def queue(self, *, at: str | None) -> WaitingLine:
         """What waits, now or as of `at`. Raises FromServer."""

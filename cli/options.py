@@ -45,6 +45,21 @@ class SelectorText(click.ParamType):
             self.fail(f"{value!r}: {error}", param, ctx)
 
 
+class SecondsText(click.ParamType):
+    """A number of seconds, with or without an `s`."""
+
+    name = "SECONDS"
+
+    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The seconds that `value` writes."""
+        if not isinstance(value, str):
+            return value
+        number = value.removesuffix("s")
+        if not number.replace(".", "", 1).isdecimal():
+            self.fail(f"{value!r} is no number of seconds, such as 5s or 0.5", param, ctx)
+        return float(number)
+
+
 namespace_option: Decorator = click.option(
     "-n", "--namespace", metavar="NAME", default=DEFAULT_NAMESPACE, show_default=True, help="Of the object."
 )

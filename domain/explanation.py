@@ -9,7 +9,7 @@ import enum
 from typing import Optional
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, field
 
 LEVELS = (0, 1, 2, 3)
 """How much is told: 0 verdict and summary; 1 quorum, reasons by shape, the tree; 2 nodes grouped by
@@ -347,11 +347,27 @@ class Capacity(Part, frozen=True, kw_only=True):
     free: str
 
 
+class Spot(Part, frozen=True, kw_only=True):
+    """A Pod, by name, and a node that it could have."""
+
+    pod: str
+    node: str
+
+
 class Change(Part, frozen=True, kw_only=True):
-    """A change that would help; `proved` says that it was tried on a fork."""
+    """A change that would help; `proved` says that it was tried on a fork.
+
+    `kind` is what sort of change it is, `subjects` what it is about; `before` and `after`, on the wire
+    `from` and `to`, are the value that changes. For it to help, the Pods of keys `evicts` have to go.
+    """
 
     change: str
     proved: bool
+    kind: str
+    subjects: tuple[str, ...]
+    before: str | None = field(default=None, name="from")
+    after: str | None = field(default=None, name="to")
+    evicts: tuple[str, ...] = ()
 
 
 class Brief(Part, frozen=True, kw_only=True):
@@ -382,7 +398,9 @@ class Explanation(Brief, frozen=True, kw_only=True):
     `cause` what decided a refusal, and `placements` the domains that its groups could not have. `lean`
     says that the tree would have started with `siblings: lean`. `looks` are from level 2 on. `evicted`
     says who made it go. `proof` is `infeasible` if no placement exists, as `proof_by` argues, else
-    `notFound`, and None where nothing was refused. `capacity` is a node's. `before` is the explanation
+    `notFound`, and None where nothing was refused; `missed` is a placement that exists and that the
+    scheduler did not find. `would_help` are changes that would start it, cheapest first, not all of
+    them with `would_help_cut_off`. `capacity` is a node's. `before` is the explanation
     of an object that was deleted as it last was: of a group, after its last attempt.
     """
 
@@ -408,7 +426,9 @@ class Explanation(Brief, frozen=True, kw_only=True):
     looks: tuple[Look, ...] = ()
     proof: str | None = None
     proof_by: str | None = None
+    missed: tuple[Spot, ...] = ()
     would_help: tuple[Change, ...] = ()
+    would_help_cut_off: bool = False
     bound: tuple[OnNode, ...] = ()
     since: str | None = None
     phase: str | None = None

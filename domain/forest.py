@@ -13,7 +13,7 @@ import msgspec
 from domain.objects import COMPOSITE, POD_GROUP, Group, Members
 
 MOST_LEVELS = 32
-"""How far up a root is looked for, PodGroups included. Far fewer levels are allowed, but the cycle says so."""
+"""How far up a root is looked for, PodGroups included. Fewer levels are allowed, but the cycle says so."""
 
 
 class Tree(msgspec.Struct, frozen=True):

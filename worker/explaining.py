@@ -17,10 +17,13 @@ from domain.explanation import Explanation, Moment
 from domain.objects import Group, Pod
 from domain.state import State
 from domain.times import rfc3339_micro
+from domain.whathelps.budget import Budget
+from domain.whathelps.telling import with_help
 from store.chain import StoredEvent
 from store.tables import ATTEMPT
 from worker.cluster import Cluster
 from worker.history import attempt_in
+from worker.proving import help_for
 from worker.shown import Record, SystemClass, record_of, visible_of
 
 
@@ -32,13 +35,14 @@ def why(
     position: int | None = None,
     now: int | None = None,
     level: int = 1,
+    budget: Budget | None = None,
 ) -> Explanation:
     """Why the object is placed, waits or is gone, as of `position` (None: the newest).
 
-    How much is told follows from `level`; from 2 on the attempt is decided again. Lanes and backoffs
-    are those of the moment `now` in microseconds; without it that of the last event, or the present for
-    the newest position. Raises NotFound if the log up to there has never held such an object, Expired
-    if it does not reach so far.
+    How much is told follows from `level`; from 2 on the attempt is decided again. With a `budget`, from
+    level 1 on, what would help is searched for. Lanes and backoffs are those of the moment `now` in
+    microseconds; without it that of the last event, or the present for the newest position. Raises
+    NotFound if the log up to there has never held such an object, Expired if it does not reach so far.
     """
     if position is not None:
         state = cluster.state_at(position)
@@ -47,9 +51,15 @@ def why(
     else:
         with cluster.lock:
             cluster.refresh()
-            past = _Past(cluster, cluster.state, cluster.clock.now() if now is None else now)
+            state = cluster.state
+            past = _Past(cluster, state, cluster.clock.now() if now is None else now)
             told = past.why(kind, key)
-    return _again(cluster, told, level)
+            if budget is not None and told.entity is not None:
+                state = state.copy()  # the search goes on while others move the cluster on
+    told = _again(cluster, told, level)
+    if budget is None or not level or told.entity is None:
+        return told
+    return with_help(told, help_for(cluster, state, kind.name, key, now=past.now, budget=budget))
 
 
 def _again(cluster: Cluster, told: Explanation, level: int) -> Explanation:

@@ -16,11 +16,13 @@ from api.schemas import Explanation, LogPage, answers
 from api.subjects import kind_in_path
 from domain.admission.kinds import Kind, not_found
 from domain.explanation import LEVELS, at_level
+from domain.whathelps.budget import DEADLINE_S
 from store.chain import StoredEvent
 from worker.cluster import Cluster
 from worker.explaining import why
 from worker.history import events_of
 from worker.moments import FORMS
+from worker.proving import until
 
 router = APIRouter(prefix="/ganger/v1", tags=["ganger"])
 
@@ -43,6 +45,10 @@ Level = Annotated[
         description="0: verdict and summary; 1: quorum, reasons by shape and the tree as well; "
         "2: nodes that are alike, placements, preemption in detail; 3: every node and every score"
     ),
+]
+Deadline = Annotated[
+    float,
+    Query(ge=0, le=50, description="for how many seconds to look for what would help; 0: not at all"),
 ]
 
 _HISTORY: dict[str, Any] = {
@@ -74,19 +80,25 @@ def history_cluster_wide(
 
 @router.get("/namespaces/{namespace}/{kind}/{name}/why", **_WHY)
 def why_it_is(
-    served: Existing, namespace: str, kind: str, name: str, at: At = None, level: Level = 1
+    served: Existing,
+    namespace: str,
+    kind: str,
+    name: str,
+    at: At = None,
+    level: Level = 1,
+    deadline: Deadline = DEADLINE_S,
 ) -> Response:
     """Why it is bound, waiting, gated, unschedulable or gone, now or as of a moment."""
     found = kind_in_path(kind, namespaced=True)
-    return _why(served.cluster, found, found.key_of(namespace, name), at, level)
+    return _why(served.cluster, found, found.key_of(namespace, name), at, level, deadline)
 
 
 @router.get("/{kind}/{name}/why", **_WHY)
 def why_it_is_cluster_wide(
-    served: Existing, kind: str, name: str, at: At = None, level: Level = 1
+    served: Existing, kind: str, name: str, at: At = None, level: Level = 1, deadline: Deadline = DEADLINE_S
 ) -> Response:
     """The same for nodes and other kinds that are in no namespace."""
-    return _why(served.cluster, kind_in_path(kind, namespaced=False), name, at, level)
+    return _why(served.cluster, kind_in_path(kind, namespaced=False), name, at, level, deadline)
 
 
 def _history(cluster: Cluster, kind: Kind, key: str, query: HistoryQuery, known: str | None) -> Response:
@@ -114,11 +126,12 @@ def _tag(page: Sequence[StoredEvent], *, more: bool) -> str:
     return f'"{page[0].position}-{page[-1].hash.hex()}-{more:d}"'
 
 
-def _why(cluster: Cluster, kind: Kind, key: str, at: str | None, level: int) -> Response:
+def _why(cluster: Cluster, kind: Kind, key: str, at: str | None, level: int, deadline: float) -> Response:
     if level not in LEVELS:
         raise bad_value("level", level, f"must be one of {', '.join(map(str, LEVELS))}")
+    budget = until(deadline)
     if at is None:
-        return json_reply(at_level(why(cluster, kind, key, level=level), level))
+        return json_reply(at_level(why(cluster, kind, key, level=level, budget=budget), level))
     then = moment(cluster, at)
-    told = why(cluster, kind, key, position=then.position, now=then.now, level=level)
+    told = why(cluster, kind, key, position=then.position, now=then.now, level=level, budget=budget)
     return json_reply(at_level(told, level))

@@ -7,6 +7,7 @@ from cli.console import print_json, print_text
 from cli.settings import Settings, pass_settings
 from domain.admission.kinds import Kind
 from domain.explanation import LEVELS, Explanation, at_level
+from domain.whathelps.budget import DEADLINE_S
 
 
 def _check_level(context: click.Context, parameter: click.Parameter, level: int) -> int:
@@ -28,6 +29,13 @@ def _check_level(context: click.Context, parameter: click.Parameter, level: int)
     help="0: verdict and summary; 1: quorum, the reasons for each shape of Pod, the tree, too; 2: nodes "
     "that are alike, domains, preemption in detail; 3: every node with every score.",
 )
+@click.option(
+    "--deadline",
+    type=options.SecondsText(),
+    default=DEADLINE_S,
+    show_default=True,
+    help="How long to look for what would help; 0: not at all.",
+)
 @options.output_option("json")
 @options.at_option
 @options.server_option
@@ -37,6 +45,7 @@ def command(
     words: tuple[str, ...],
     namespace: str,
     level: int,
+    deadline: float,
     output: str | None,
     at: str | None,
     server: str | None,
@@ -48,7 +57,10 @@ def command(
     from cli.text.why import render_why
 
     kind, name = options.parse_target(words)
-    explanation = _explanation(settings, kind, namespace, name, at=at, level=level, server=server)
+    wanted = deadline if level else 0.0
+    explanation = _explanation(
+        settings, kind, namespace, name, at=at, level=level, deadline=wanted, server=server
+    )
     if output == "json":
         print_json(at_level(explanation, level))
     else:
@@ -64,16 +76,20 @@ def _explanation(
     *,
     at: str | None,
     level: int,
+    deadline: float,
     server: str | None,
 ) -> Explanation:
     if server is not None:
         from cli.client import Client
 
-        return Client(server, settings.cluster).why(kind, namespace, name, at=at, level=max(level, 1))
+        client = Client(server, settings.cluster)
+        return client.why(kind, namespace, name, at=at, level=max(level, 1), deadline=deadline)
     from cli.moments import moment_of
     from cli.opening import open_for_reading
     from worker.explaining import why
+    from worker.proving import until
 
     with open_for_reading(settings) as cluster:
         position, now = moment_of(cluster, at) or (None, None)
-        return why(cluster, kind, kind.key_of(namespace, name), position=position, now=now, level=level)
+        key, budget = kind.key_of(namespace, name), until(deadline)
+        return why(cluster, kind, key, position=position, now=now, level=level, budget=budget)

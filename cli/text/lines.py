@@ -1,7 +1,6 @@
 """Lines of text that stand under each other: labelled facts, aligned columns, long lists cut short."""
 
 from collections.abc import Iterable, Sequence
-from textwrap import wrap
 
 from rich.text import Text
 
@@ -10,7 +9,6 @@ FAINT = "dim"
 SHORT = "red"
 
 _LABEL_WIDTH = 13
-_TEXT_WIDTH = 100
 _GAP = "   "
 
 Cell = str | tuple[str, str]
@@ -41,12 +39,6 @@ class Page:
         """Add `parts` behind a label; nothing if they are empty."""
         if any(part if isinstance(part, str) else part[0] for part in parts):
             self.line("  ", (label.ljust(_LABEL_WIDTH), LABEL), *parts)
-
-    def sentences(self, label: str, sentences: Iterable[str]) -> None:
-        """Add sentences behind a label, each on lines of its own that fit on a screen."""
-        lines = [line for each in sentences for line in wrap(each, _TEXT_WIDTH, subsequent_indent="  ")]
-        for number, line in enumerate(lines):
-            self.fact("" if number else label, line)
 
     def columns(self, rows: Sequence[Sequence[Cell]], *, align: str, indent: int = 2) -> None:
         """Add `rows` with their columns under each other; `align` has `<` or `>` for each column."""

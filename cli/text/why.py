@@ -7,6 +7,7 @@ from cli.console import STYLES
 from cli.text.depths import add_look, add_placements, add_preemption
 from cli.text.lines import FAINT, LABEL, SHORT, Cell, Page, listed
 from cli.text.tree import add_tree
+from cli.text.whathelps import add_help
 from domain.explanation import (
     Attempt,
     Brief,
@@ -44,6 +45,7 @@ def _page(told: Brief, level: int, *, past: bool = False, indent: int = 0) -> Pa
     page.gap()
     _standing(page, told, past=past)
     _refusal(page, told, level)
+    add_help(page, told)
     _places(page, told)
     _capacity(page, told)
     if told.before is not None:
@@ -57,7 +59,10 @@ def _page(told: Brief, level: int, *, past: bool = False, indent: int = 0) -> Pa
 
 def _standing(page: Page, told: Explanation, *, past: bool) -> None:
     if told.summary:
-        page.sentences("Then" if past else "Now", told.note.split("; "))
+        first, *more = told.note.split("; ")
+        page.fact("Then" if past else "Now", first)
+        for each in more:
+            page.fact("", each)
     if told.quorum is not None:
         page.fact("Missing", listed(told.quorum.missing))
         page.fact("Quorum", _quorum(told.quorum))
@@ -144,12 +149,16 @@ def _refusal(page: Page, told: Explanation, level: int) -> None:
         page.fact("Victims", listed(told.preemption.victims))
     if told.cause is not None:
         _cause(page, told, told.cause)
-    if told.lean:
+    if told.lean and not any(change.kind == "configure" for change in told.would_help):
         page.fact(
             "Would start", "with siblings: lean, where each PodGroup gets its minimum before any gets more"
         )
     if told.proof_by is not None:
         page.fact("Proof", f"no placement exists: {told.proof_by}")
+    if told.missed:
+        spots = listed(tuple(f"{spot.pod} on {spot.node}" for spot in told.missed))
+        page.fact("Missed", "a placement that the scheduler, which takes Pods one by one, does not find:")
+        page.fact("", spots)
     if told.tree is not None:
         page.gap()
         asked = _asked(told)

@@ -7,9 +7,9 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from domain.events import PodEvicted
+from domain.explaining.feasibility import feasibility
 from domain.explaining.findings import Recorded, attempt_part, finding_of, preemption_part
 from domain.explaining.outlook import line_of, missing, missing_below, next_try_us, whose_end, woken_by
-from domain.explaining.proof import infeasible
 from domain.explanation import Explanation, Fate, Hold, Moment, ObjectRef, Quorum
 from domain.forest import Flaw, Tree
 from domain.objects import POD_GROUP, Group
@@ -155,13 +155,14 @@ def refused(question: Question, told: Explanation, entity: Entity) -> Explanatio
     attempt = question.attempt
     if attempt is None or not entity.rejected:
         return told
-    argument = infeasible(question.state, entity)
+    shown = feasibility(question.state, entity)
     group = None if entity.is_pod else entity.name
     awaited = whose_end(question.state, attempt.findings.victims)
     return replace(
         told,
         note=f"{awaited}; {told.note}" if awaited else told.note,
         preemption=preemption_part(attempt, finding_of(attempt, group)),
-        proof="notFound" if argument is None else "infeasible",
-        proof_by=argument,
+        proof=shown.proof,
+        proof_by=shown.by,
+        missed=shown.missed,
     )

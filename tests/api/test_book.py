@@ -169,6 +169,15 @@ def test_why_at_a_moment_and_at_a_level(rejected: Api) -> None:
     assert rejected.get(f"{BOOK}/nodes/n1/why")["object"]["name"] == "n1"
 
 
+def test_what_would_help(rejected: Api) -> None:
+    told = rejected.get(f"{GANG}/why?deadline=50")
+    assert {"change": "lower minCount to 1", "from": "2", "to": "1"}.items() <= told["wouldHelp"][1].items()
+    assert told["wouldHelpCutOff"] is False
+    assert rejected.get(f"{GANG}/why?deadline=0")["wouldHelp"] == []
+    assert rejected.get(f"{GANG}/why?at=3&deadline=50")["wouldHelp"][0]["kind"] == "lowerMinimum"
+    assert rejected.refused("GET", f"{GANG}/why?deadline=-1")[0] == 400
+
+
 def test_attempts_are_newest_first(rejected: Api) -> None:
     api = rejected
     api.post(PODS, pod("single", cpu="1"))

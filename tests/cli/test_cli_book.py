@@ -85,9 +85,33 @@ def test_why_as_json(book: Book, ganger: Ganger) -> None:
     assert whole["quorum"]["minCount"] == 2
 
 
+def test_how_long_to_look_for_what_would_help(book: Book, ganger: Ganger) -> None:
+    words = ("why", "pg/big", "-o", "json", "--at", book.position, "--deadline")
+    found = json.loads(ganger(*words, "60s").out)
+    none = json.loads(ganger(*words, "0").out)
+
+    kinds = [change["kind"] for change in found["wouldHelp"]]
+    assert kinds == ["addNodes", "lowerMinimum", "delete", "lowerRequest", "raisePriority"]
+    assert found["wouldHelp"][1] == {
+        "change": "lower minCount to 1",
+        "proved": True,
+        "kind": "lowerMinimum",
+        "subjects": ["PodGroup/default/big"],
+        "from": "2",
+        "to": "1",
+        "evicts": [],
+    }
+    assert (found["wouldHelpCutOff"], none["wouldHelpCutOff"], none["wouldHelp"]) == (False, False, [])
+
+
 @pytest.mark.parametrize(
     ("words", "error"),
     [
+        pytest.param(
+            ["why", "pg/big", "--deadline", "soon"],
+            "error: invalid value for '--deadline': 'soon' is no number of seconds",
+            id="a deadline that is no time",
+        ),
         pytest.param(["why", "pod", "nope"], 'error: pods "nope" not found', id="why of nothing"),
         pytest.param(
             ["why", "pg/big", "--at", "3"], 'error: podgroups.scheduling.k8s.io "big" not found', id="not yet"

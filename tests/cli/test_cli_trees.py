@@ -47,6 +47,7 @@ def trees(book: Book) -> Book:
     ],
 )
 def test_trees_that_wait(trees: Book, ganger: Ganger, golden: Golden, line: str) -> None:
-    told = ganger(*line.split(), "--at", trees.position)
+    patience = ["--deadline", "50"] if line.startswith("why") else []
+    told = ganger(*line.split(), "--at", trees.position, *patience)
     assert told.err == ""
     golden("trees-" + line.replace(" ", "-"), told.out)

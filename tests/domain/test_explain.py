@@ -9,7 +9,7 @@ import pytest
 from build import GPU, START, Story, composite, group, node, pod
 from domain import events as ev
 from domain.envelope import canonical
-from domain.explanation import Ahead, Explanation, Fate, Figures, OnNode, Reason, at_level
+from domain.explanation import Ahead, Fate, Figures, OnNode, Reason, at_level
 from domain.scheduling.texts import GATED_MESSAGE, NO_VICTIMS
 from domain.state import encode_state
 from domain.times import rfc3339_micro
@@ -649,7 +649,7 @@ def test_levels() -> None:
 def test_a_composite_tells_of_the_groups_right_below_it() -> None:
     story = Story(composite("job", 2), composite("part", 1, parentCompositePodGroupName="job"))
     story.add(group("trainer", 1, parentCompositePodGroupName="part"), *gang(1))
-    told: Explanation = story.why("CompositePodGroup/default/job")
+    told = story.why("CompositePodGroup/default/job")
     assert (told.verdict, told.entity) == (Fate.GATED, "CompositePodGroup/default/job")
     assert told.summary == 'waiting for composite pod group "job" tree to meet quorum'
     assert told.quorum is not None

@@ -1,0 +1,44 @@
+"""Whether what was refused could be placed at all, as far as that can be shown."""
+
+from typing import NamedTuple
+
+from domain.explaining.exhaustive import missed, search
+from domain.explaining.proof import infeasible
+from domain.explanation import Spot
+from domain.queue import Entity
+from domain.state import State
+
+INFEASIBLE = "infeasible"
+NOT_FOUND = "notFound"
+
+
+class Feasibility(NamedTuple):
+    """`infeasible` with the argument `by` which that is shown, or `notFound`: then a placement may exist,
+    and `missed` is one if it does and the scheduler does not find it."""
+
+    proof: str
+    by: str | None = None
+    missed: tuple[Spot, ...] = ()
+
+
+def feasibility(state: State, entity: Entity) -> Feasibility:
+    """What is shown of `entity` in the cluster as it is, with all that runs staying where it is."""
+    argument = infeasible(state, entity)
+    if argument is not None:
+        return Feasibility(INFEASIBLE, argument)
+    searched = search(state, entity)
+    if searched is None:
+        return Feasibility(NOT_FOUND)
+    if not searched.found:
+        return Feasibility(INFEASIBLE, _exhausted(searched.steps))
+    if not missed(state, entity, searched):
+        return Feasibility(NOT_FOUND)
+    spots = (Spot(pod=key.rpartition("/")[2], node=node) for key, node in searched.found)
+    return Feasibility(NOT_FOUND, missed=tuple(spots))
+
+
+def _exhausted(steps: int) -> str:
+    if not steps:
+        return "no node can take any of the Pods needed"
+    ways = "the one way" if steps == 1 else f"all {steps} ways"
+    return f"{ways} to place Pods of it, one after the other, were tried, and none gets as far as needed"

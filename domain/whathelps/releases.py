@@ -1,0 +1,156 @@
+"""What lets an entity out of the gate: gates taken off, members and groups created that are missing."""
+
+from collections.abc import Iterator
+from itertools import count
+
+from domain.objects import POD_GROUP, Group
+from domain.queue import Lane
+from domain.state import State
+from domain.whathelps.changes import Candidate, Manifest, Put, together
+from domain.whathelps.scene import Scene, its_pods, named
+
+_MOST = 256
+"""More Pods than that are not created."""
+
+
+def releases(scene: Scene) -> list[Candidate]:
+    """What keeps the entity from being tried, taken away: each part by itself, then all together."""
+    parts = [
+        part for part in (_ungate(scene), _create_above(scene), _create_missing(scene)) if part is not None
+    ]
+    whole = parts[:1]
+    for part in parts[1:]:
+        whole = [together(whole[0], part)]
+    return [*parts, *whole] if len(parts) > 1 else parts
+
+
+def _ungate(scene: Scene) -> Candidate | None:
+    gated = [pod for pod in scene.waiting if scene.state.spec(pod).gates]
+    if not gated:
+        return None
+    gates = list(dict.fromkeys(gate for pod in gated for gate in scene.state.spec(pod).gates))
+    return Candidate(
+        kind="removeGates",
+        text=f"remove the scheduling gate{'s' if len(gates) > 1 else ''} {named(gates)} of {its_pods(gated)}",
+        edits=tuple(scene.changed("Pod", pod.key, _open) for pod in gated),
+        subjects=tuple(f"Pod/{pod.key}" for pod in gated),
+        before=", ".join(gates),
+    )
+
+
+def _open(pod: Manifest) -> None:
+    del pod["spec"]["schedulingGates"]
+
+
+def _create_above(scene: Scene) -> Candidate | None:
+    """The group that is named and does not exist."""
+    entity = scene.entity
+    lost = (
+        entity.hold is not None
+        and entity.hold.lane is Lane.INCOMPLETE
+        and scene.state.group_of(entity.name) is None
+    )
+    if entity.is_pod or not lost:
+        return None
+    made = _group(scene)
+    if made is None:
+        return None
+    return Candidate(
+        kind="create",
+        text=f"create {entity.kind} {entity.key}, which is missing; tried with the basic policy",
+        edits=(Put(made),),
+        subjects=(entity.name,),
+    )
+
+
+def _group(scene: Scene) -> Manifest | None:
+    """A group for the name that is missing; None where what names it says too little."""
+    namespace, _, name = scene.entity.key.partition("/")
+    first = scene.state.spec(scene.waiting[0])
+    spec: Manifest = {"schedulingPolicy": {"basic": {}}}
+    version = "v1beta1"
+    if scene.entity.kind != POD_GROUP:
+        children = scene.state.forest.children(scene.entity.key)
+        reference = scene.stored(children[0].kind, children[0].key)["spec"].get("workloadRef")
+        if reference is None:
+            return None
+        spec["workloadRef"] = reference
+        version = "v1alpha3"
+    classes = {value.value: key for key, value in sorted(scene.state.priority_classes.items(), reverse=True)}
+    if first.priority:
+        if first.priority not in classes:
+            return None
+        spec["priorityClassName"] = classes[first.priority]
+    return {
+        "apiVersion": f"scheduling.k8s.io/{version}",
+        "kind": scene.entity.kind,
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": spec,
+    }
+
+
+def _create_missing(scene: Scene) -> Candidate | None:
+    """The Pods that groups lack for their minimum, like one that they have; with as many groups as are
+    lacking, like the first of their siblings."""
+    made = [manifest for group in scene.groups for manifest in _lacking(scene, group)]
+    if not 0 < len(made) <= _MOST:
+        return None
+    pods = [manifest for manifest in made if manifest["kind"] == "Pod"]
+    groups = [manifest for manifest in made if manifest["kind"] != "Pod"]
+    what = [
+        f"{len(each)} more {kind}{'s' if len(each) > 1 else ''}"
+        for each, kind in ((groups, POD_GROUP), (pods, "Pod"))
+        if each
+    ]
+    whose = list(dict.fromkeys(_whose(manifest) for manifest in pods))
+    return Candidate(
+        kind="create",
+        text=f"create {' with '.join(what)} for {named(whose)}",
+        edits=tuple(map(Put, made)),
+        subjects=tuple(
+            f"{each['kind']}/{each['metadata']['namespace']}/{each['metadata']['name']}" for each in made
+        ),
+        before="0",
+        after=str(len(pods)),
+    )
+
+
+def _whose(pod: Manifest) -> str:
+    return f"{POD_GROUP} {pod['metadata']['namespace']}/{pod['spec']['schedulingGroup']['podGroupName']}"
+
+
+def _lacking(scene: Scene, group: Group) -> Iterator[Manifest]:
+    state = scene.state
+    if group.kind == POD_GROUP:
+        yield from _members(scene, group, group.name, group.min_count - state.members_of(group.key).created)
+        return
+    children = state.forest.children(group.key)
+    leaves = [child for child in children if child.kind == POD_GROUP]
+    lacking = group.min_count - len(children)
+    if not leaves or lacking <= 0:
+        return
+    model = leaves[0]
+    for name in _names(state, state.groups, model, lacking):
+        yield scene.copy_of(POD_GROUP, model.key, name)
+        yield from _members(scene, model, name, model.min_count)
+
+
+def _members(scene: Scene, model: Group, group: str, number: int) -> Iterator[Manifest]:
+    """`number` Pods for a PodGroup of the name `group`, like the first one of `model`."""
+    members = scene.state.members_of(model.key)
+    like = next(iter((*members.pending, *members.bound)), None)
+    if like is None:
+        return
+    namespace = model.key.partition("/")[0]
+    taken = (f"{group}-{n}" for n in count() if f"{namespace}/{group}-{n}" not in scene.state.pods)
+    for _, name in zip(range(number), taken, strict=False):
+        made = scene.copy_of("Pod", like, name)
+        made["spec"]["schedulingGroup"] = {"podGroupName": group}
+        made["spec"].pop("schedulingGates", None)
+        yield made
+
+
+def _names(state: State, there: dict[str, Group], model: Group, number: int) -> list[str]:
+    namespace = model.key.partition("/")[0]
+    free = (f"{model.name}-{n}" for n in count(1) if f"{namespace}/{model.name}-{n}" not in there)
+    return [name for _, name in zip(range(number), free, strict=False)]

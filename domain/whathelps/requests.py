@@ -1,0 +1,82 @@
+"""Smaller requests, for which Pods are made anew."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from domain.amounts import quantity_of
+from domain.objects import Pod
+from domain.quantities import parse_quantity
+from domain.resources import CPU, EPHEMERAL_STORAGE, MEMORY
+from domain.whathelps.changes import Candidate, Manifest, Proved
+from domain.whathelps.proving import Prover
+from domain.whathelps.scene import Scene, its_pods
+
+_MOST_SHAPES = 4
+_MEBI = 2**20
+_STEPS = {CPU: (1000, 100, 10), MEMORY: (1024 * _MEBI, 64 * _MEBI, _MEBI), EPHEMERAL_STORAGE: (_MEBI,)}
+"""What requests are lowered by, base units: the largest step of which they have four."""
+
+
+def lower_requests(scene: Scene, prover: Prover) -> Iterator[Proved]:
+    """The largest request below the present one that helps, of one resource of the Pods of one shape."""
+    for shape in scene.shapes[:_MOST_SHAPES]:
+        pods = [pod for pod in scene.waiting if scene.state.spec(pod).shape == shape]
+        for resource, amount in shape.requests:
+            asked, step = int(amount), _step(resource, int(amount))
+            if not all(_is_plain(scene, pod, resource, asked) for pod in pods):
+                continue
+            found = prover.least((asked - 1) // step, partial(_lower, scene, pods, resource, asked, step))
+            if found is not None:
+                yield found[1]
+                return
+
+
+def _step(resource: str, asked: int) -> int:
+    return next((step for step in _STEPS.get(resource, ()) if asked >= 4 * step), 1)
+
+
+def _is_plain(scene: Scene, pod: Pod, resource: str, asked: int) -> bool:
+    """Whether the whole request for `resource` is that of one container."""
+    return _asking(scene.stored("Pod", pod.key), resource, asked) is not None
+
+
+def _asking(pod: Manifest, resource: str, asked: int) -> Manifest | None:
+    """The resources of the one container that asks for all of `resource`; None if that is not so."""
+    spec = pod["spec"]
+    if spec.get("initContainers") or spec.get("overhead") or spec.get("resources"):
+        return None
+    asking = [
+        container["resources"]
+        for container in spec["containers"]
+        if resource in ((container.get("resources") or {}).get("requests") or {})
+    ]
+    if len(asking) != 1:
+        return None
+    factor = 1000 if resource == CPU else 1
+    found: Manifest = asking[0]
+    return found if parse_quantity(found["requests"][resource]) * factor == asked else None
+
+
+def _lower(scene: Scene, pods: Sequence[Pod], resource: str, asked: int, step: int, by: int) -> Candidate:
+    before, after = quantity_of(resource, asked), quantity_of(resource, asked - by * step)
+
+    def lower(pod: Manifest) -> None:
+        asking = _asking(pod, resource, asked)
+        assert asking is not None, "looked at before"
+        asking["requests"][resource] = after
+        if resource in (asking.get("limits") or {}) and not _may_exceed(resource):
+            asking["limits"][resource] = after
+
+    return Candidate(
+        kind="lowerRequest",
+        text=f"create {its_pods(pods)} anew with a request of {after} {resource} instead of {before}",
+        edits=scene.pods_anew(pods, lower),
+        subjects=tuple(f"Pod/{pod.key}" for pod in pods),
+        before=f"{before} {resource}",
+        after=f"{after} {resource}",
+    )
+
+
+def _may_exceed(resource: str) -> bool:
+    """Whether a limit may be more than the request."""
+    return resource in _STEPS

@@ -1,0 +1,131 @@
+"""What a search for help looks at, and how the objects that wait could be changed or made anew."""
+
+from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property
+
+from domain.objects import COMPOSITE, Group, Pod
+from domain.queue import Entity
+from domain.shapes import PodShape
+from domain.state import State
+from domain.whathelps.changes import Edit, Manifest, Put, Remove
+
+_KEPT_METADATA = ("name", "namespace", "labels", "annotations")
+_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A State, the entity in it that waits, and the manifests of its objects.
+
+    `stored` gives the object of a kind and key as admission would see it.
+    """
+
+    state: State
+    entity: Entity
+    stored: Callable[[str, str], Manifest]
+
+    @cached_property
+    def waiting(self) -> list[Pod]:
+        """The Pods of the entity that wait, without those that are being deleted, oldest first."""
+        return [pod for pod in self.state.pending_of(self.entity) if pod.deletion is None]
+
+    @cached_property
+    def leaves(self) -> list[str]:
+        """The PodGroups of the entity by key, which need not exist."""
+        return [] if self.entity.is_pod else self.state.leaves_of(self.entity.kind, self.entity.key)
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        """The groups of the entity, parents first; none for a single Pod or below a missing group."""
+        return self.groups_as(self.entity.name)
+
+    def groups_as(self, subject: str) -> list[Group]:
+        """The groups of the entity `subject`, parents first; none for a Pod or below a missing group."""
+        root = None if subject.startswith("Pod/") else self.state.group_of(subject)
+        return [] if root is None else list(_with_all_below(self.state, root))
+
+    def priority_of(self, pod: Pod) -> int:
+        """The priority in the spec of `pod`."""
+        return self.state.spec(pod).priority
+
+    @property
+    def shapes(self) -> list[PodShape]:
+        """The distinct shapes of the Pods that wait, in order."""
+        return list(dict.fromkeys(self.state.spec(pod).shape for pod in self.waiting))
+
+    def is_own(self, pod: Pod) -> bool:
+        """Whether `pod` belongs to what waits."""
+        return self.state.waits_as(pod) == self.entity.name
+
+    def changed(self, kind: str, key: str, change: Callable[[Manifest], object]) -> Put:
+        """The edit that does `change` to the manifest of an object."""
+        manifest = deepcopy(dict(self.stored(kind, key)))
+        change(manifest)
+        return Put(manifest)
+
+    def pods_anew(self, pods: Iterable[Pod], change: Callable[[Manifest], object]) -> tuple[Edit, ...]:
+        """The edits that delete `pods` and create them again with `change` done to them."""
+        anew = [(pod, self._fresh("Pod", pod.key)) for pod in pods]
+        for _, manifest in anew:
+            change(manifest)
+        return (*(Remove("Pod", pod.key) for pod, _ in anew), *(Put(manifest) for _, manifest in anew))
+
+    def all_anew(self, change: Callable[[Manifest], object]) -> tuple[Edit, ...] | None:
+        """The edits that delete all of the entity and create it again, with `change` done to every part.
+
+        None where that would take Pods off their nodes.
+        """
+        if any(
+            self.state.members_of(leaf).bound or self.state.members_of(leaf).foreign for leaf in self.leaves
+        ):
+            return None
+        pods = self.pods_anew(self.state.pending_of(self.entity), change)
+        groups = [self._fresh(group.kind, group.key) for group in self.groups]
+        for manifest in groups:
+            change(manifest)
+        removed, made = pods[: len(pods) // 2], pods[len(pods) // 2 :]
+        gone = [Remove(group.kind, group.key) for group in reversed(self.groups)]
+        return (*removed, *gone, *map(Put, groups), *made)
+
+    def _fresh(self, kind: str, key: str) -> Manifest:
+        """The manifest of an object as it was asked for at first."""
+        stored = deepcopy(dict(self.stored(kind, key)))
+        stored["metadata"] = {
+            name: value for name, value in stored["metadata"].items() if name in _KEPT_METADATA
+        }
+        stored.pop("status", None)
+        return stored
+
+    def copy_of(self, kind: str, key: str, name: str) -> Manifest:
+        """The manifest of a new object called `name` that is like an existing one, on no node."""
+        made = self._fresh(kind, key)
+        made["metadata"]["name"] = name
+        made["spec"].pop("nodeName", None)
+        return made
+
+
+def _with_all_below(state: State, group: Group) -> Iterator[Group]:
+    yield group
+    if group.kind == COMPOSITE:
+        for child in state.forest.children(group.key):
+            yield from _with_all_below(state, child)
+
+
+def title(subject: str) -> str:
+    """How people name `Kind/namespace/name`: `PodGroup default/trainer`."""
+    return subject.replace("/", " ", 1)
+
+
+def named(names: Iterable[str]) -> str:
+    """The first few of `names`, and how many more there are."""
+    every = list(names)
+    shown = ", ".join(every[:_SHOWN])
+    return f"{shown} and {len(every) - _SHOWN} more" if len(every) > _SHOWN else shown
+
+
+def its_pods(pods: Iterable[Pod]) -> str:
+    """`Pod a`, or `3 Pods (a, b, c)`, by name."""
+    names = [pod.key.partition("/")[2] for pod in pods]
+    return f"Pod {names[0]}" if len(names) == 1 else f"{len(names)} Pods ({named(names)})"

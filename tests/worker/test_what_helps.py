@@ -1,0 +1,299 @@
+"""What would help: each kind of change, said as it should be, and true when a user makes it."""
+
+from collections.abc import Callable, Iterator
+from itertools import count
+
+import pytest
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as st
+
+from build import Manifest, composite, group, node, pod
+from domain.whathelps.budget import Budget
+from domain.whathelps.search import Help
+from helping import starts
+from live import Live
+from store.engine import Store, open_store
+from strategies import priority_class
+from trees import leaf, within
+from worker.proving import help_for
+
+GANG = "PodGroup/default/trainer"
+TAINT = {"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    opened = open_store(str(tmp_path_factory.mktemp("help") / "ganger.db"), create=True, durable=False)
+    yield opened
+    opened.close()
+
+
+_streams = count()
+
+Make = Callable[[Live], object]
+
+
+def a_cluster(store: Store, make: Make) -> Live:
+    """A new cluster on which `make` was done."""
+    live = Live(store, f"c{next(_streams)}")
+    make(live)
+    return live
+
+
+def offered(live: Live, subject: str, budget: Budget | None = None) -> Help:
+    kind, _, key = subject.partition("/")
+    state = live.cluster.state.copy()
+    return help_for(live.cluster, state, kind, key, now=live.clock.now(), budget=budget or Budget())
+
+
+def gang(members: int, **spec: object) -> list[Manifest]:
+    return [pod(f"trainer-{number}", group="trainer", **spec) for number in range(members)]  # type: ignore[arg-type]
+
+
+def then(*batches: list[Manifest]) -> Make:
+    """Apply one batch after the other, each once all is at rest."""
+
+    def make(live: Live) -> None:
+        for batch in batches:
+            live.apply(*batch).settle()
+
+    return make
+
+
+CASES = [
+    pytest.param(
+        then([node("n1", gpu=8), group("trainer", 3), *gang(3, gpu=8)]),
+        GANG,
+        ["add 2 nodes like n1", "lower minCount to 1"],
+        id="nodes and minCount",
+    ),
+    pytest.param(
+        then(
+            [node("n1", gpu=8), node("n2", gpu=8, unschedulable=True), group("trainer", 2), *gang(2, gpu=8)]
+        ),
+        GANG,
+        ["uncordon node n2"],
+        id="a cordon",
+    ),
+    pytest.param(
+        then([node("n1", gpu=8, taints=[TAINT]), pod("a", gpu=8)]),
+        "Pod/default/a",
+        ["let Pod a tolerate the taint dedicated=gpu:NoSchedule of n1"],
+        id="a taint",
+    ),
+    pytest.param(
+        then([node("n1", gpu=8), node("n2", gpu=8), pod("a", gpu=8, nodeSelector={"disk": "ssd"})]),
+        "Pod/default/a",
+        ["label node n1 disk=ssd", "create Pod a anew without its nodeSelector"],
+        id="a label that Pods select by",
+    ),
+    pytest.param(
+        then([node("n1"), node("n2"), group("trainer", 2, **within("rack")), *gang(2, cpu="6")]),
+        GANG,
+        [
+            "label nodes n1, n2 rack=a",
+            "create PodGroup default/trainer anew without its topology constraint (rack) and its Pods",
+        ],
+        id="a label that divides nodes",
+    ),
+    pytest.param(
+        then(
+            [node("n1", gpu=8), pod("b", gpu=2), pod("notebook", gpu=5)],
+            [group("trainer", 1), *gang(1, gpu=4)],
+        ),
+        GANG,
+        [
+            "delete Pod default/notebook (priority 0, 5 nvidia.com/gpu)",
+            "create Pod trainer-0 anew with a request of 1 nvidia.com/gpu instead of 4",
+            "create PodGroup default/trainer and its Pods anew with priority 1 (of a new PriorityClass)",
+        ],
+        id="others, requests and priority",
+    ),
+    pytest.param(
+        then(
+            [priority_class("high", 100), node("n1", gpu=8), pod("notebook", gpu=8)],
+            [pod("a", gpu=8)],
+        ),
+        "Pod/default/a",
+        ['create Pod default/a anew with priority 100 (PriorityClass "high")'],
+        id="an existing PriorityClass",
+    ),
+    pytest.param(
+        then(
+            [
+                node("n1"),
+                pod("a", ports=[{"containerPort": 80, "hostPort": 80}]),
+                pod("b", ports=[{"containerPort": 80, "hostPort": 80}]),
+            ]
+        ),
+        "Pod/default/b",
+        ["create Pod b anew without its host ports"],
+        id="host ports",
+    ),
+    pytest.param(
+        then([node("n1"), group("trainer", 2), *gang(2, gates=["example.com/quota"])]),
+        GANG,
+        ["remove the scheduling gate example.com/quota of 2 Pods (trainer-0, trainer-1)"],
+        id="gates",
+    ),
+    pytest.param(
+        then([node("n1"), group("trainer", 3), *gang(1)]),
+        GANG,
+        ["create 2 more Pods for PodGroup default/trainer", "lower minCount to 1"],
+        id="members that are missing",
+    ),
+    pytest.param(
+        then([node("n1"), *gang(1)]),
+        "Pod/default/trainer-0",
+        ["create PodGroup default/trainer, which is missing; tried with the basic policy"],
+        id="a group that is missing",
+    ),
+    pytest.param(
+        then([node("n1"), *leaf("one", 1, [1], parent="top")]),
+        "PodGroup/default/one",
+        ["create CompositePodGroup default/top, which is missing; tried with the basic policy"],
+        id="a parent that is missing",
+    ),
+    pytest.param(
+        then([node("n1"), composite("top", 2), *leaf("one", 1, [1], parent="top")]),
+        "CompositePodGroup/default/top",
+        ["create 1 more PodGroup with 1 more Pod for PodGroup default/one-1"],
+        id="a group of a tree that is missing",
+    ),
+    pytest.param(
+        then(
+            [
+                node("n1", cpu="3"),
+                composite("top", 2),
+                *leaf("one", 1, [1, 1, 1], parent="top"),
+                *leaf("two", 1, [1], parent="top"),
+            ]
+        ),
+        "CompositePodGroup/default/top",
+        ["configure siblings: lean, with which each PodGroup gets its minimum before any gets more"],
+        id="how siblings divide",
+    ),
+    pytest.param(
+        then([node("n1", gpu=8), group("trainer", 2), *gang(2, gpu=8, gates=["example.com/quota"])]),
+        GANG,
+        [
+            (
+                "remove the scheduling gate example.com/quota of 2 Pods (trainer-0, trainer-1), "
+                "and add a node like n1"
+            )
+        ],
+        id="a gate, and room beyond it",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "subject", "texts"), CASES)
+def test_what_is_offered(store: Store, make: Make, subject: str, texts: list[str]) -> None:
+    live = a_cluster(store, make)
+    before = live.position
+    help_ = offered(live, subject)
+    said = [proved.candidate.text for proved in help_.changes]
+    assert [text for text in said if text in texts] == texts, said
+    assert not help_.cut_off
+    assert live.position == before
+    kind, _, key = subject.partition("/")
+    for proved in help_.changes:
+        again = a_cluster(store, make)
+        assert starts(again.cluster, again.clock, kind, key, proved), proved.candidate.text
+
+
+@pytest.mark.parametrize(
+    ("make", "subject"),
+    [
+        pytest.param(then([node("n1"), pod("a")]), "Pod/default/a", id="it runs"),
+        pytest.param(
+            lambda live: live.apply(node("n1"), pod("a")), "Pod/default/a", id="it will start anyway"
+        ),
+        pytest.param(then([pod("a")]), "Pod/default/a", id="there is no node to add another like it"),
+        pytest.param(then([node("n1")]), "Node/n1", id="nothing that is placed"),
+    ],
+)
+def test_nothing_is_offered(store: Store, make: Make, subject: str) -> None:
+    assert offered(a_cluster(store, make), subject) == Help()
+
+
+def test_who_would_be_evicted(store: Store) -> None:
+    live = a_cluster(store, then([node("n1", gpu=8), pod("notebook", gpu=8)], [pod("a", gpu=8)]))
+    raised = offered(live, "Pod/default/a").changes[-1]
+    assert (raised.candidate.kind, raised.evicted) == ("raisePriority", ("default/notebook",))
+
+
+def test_a_job_that_will_end_is_no_help(store: Store) -> None:
+    ends = pod("short", gpu=8, annotations={"ganger.dev/run-seconds": "60"})
+    live = a_cluster(
+        store, lambda live: live.apply(node("n1", gpu=8), ends).wait(5).apply(pod("a", gpu=8)).wait(5)
+    )
+    assert offered(live, "Pod/default/a").changes
+    assert live.wait(120).cluster.state.pods["default/a"].node == "n1"
+
+
+@pytest.mark.parametrize("decisions", [0, 3, 12])
+def test_what_was_found_until_it_was_cut_off(store: Store, decisions: int) -> None:
+    live = a_cluster(store, then([node("n1", gpu=8), group("trainer", 3), *gang(3, gpu=8)]))
+    whole = offered(live, GANG)
+    part = offered(live, GANG, Budget(decisions))
+    assert part.cut_off
+    assert part.changes == whole.changes[: len(part.changes)] != whole.changes
+
+
+def test_who_asks_may_stop_it(store: Store) -> None:
+    live = a_cluster(store, then([node("n1", gpu=8), group("trainer", 3), *gang(3, gpu=8)]))
+    assert offered(live, GANG, Budget(stop=lambda: True)) == Help(cut_off=True)
+
+
+@st.composite
+def crowded(draw: st.DrawFn) -> list[list[Manifest]]:
+    """Who runs first, and a gang that comes later."""
+    priorities = st.sampled_from([{}, {"priorityClassName": "high"}])
+    gates = st.sampled_from([(), (), ("example.com/quota",)])
+    first = [
+        priority_class("high", 100),
+        *(
+            node(
+                f"n{number}",
+                cpu=draw(st.sampled_from(["2", "4"])),
+                unschedulable=draw(st.booleans()),
+                taints=draw(st.sampled_from([(), (TAINT,)])),
+                labels={"rack": draw(st.sampled_from("ab"))},
+            )
+            for number in range(draw(st.integers(1, 3)))
+        ),
+        *(
+            pod(f"p{number}", cpu=draw(st.sampled_from([1000, 2000])), **draw(priorities))
+            for number in range(draw(st.integers(0, 3)))
+        ),
+    ]
+    size, rank = draw(st.integers(1, 3)), draw(priorities)
+    constraint = draw(st.sampled_from([{}, within("rack")]))
+    later = [
+        group("trainer", draw(st.integers(1, 4)), **constraint, **rank),
+        *(
+            pod(
+                f"trainer-{number}",
+                cpu=draw(st.sampled_from([1000, 2000, 3000])),
+                group="trainer",
+                gates=draw(gates),
+                **rank,
+            )
+            for number in range(size)
+        ),
+    ]
+    return [first, later]
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(batches=crowded())
+def test_whatever_is_offered_is_true(store: Store, batches: list[list[Manifest]]) -> None:
+    make = then(*batches)
+    help_ = offered(a_cluster(store, make), GANG)
+    event(f"{len(help_.changes)} changes")
+    for proved in help_.changes:
+        again = a_cluster(store, make)
+        assert starts(again.cluster, again.clock, "PodGroup", "default/trainer", proved), (
+            proved.candidate.text
+        )
