@@ -126,15 +126,16 @@ def forgotten_gate(day: Day) -> None:
 
 def slow_to_end(day: Day) -> None:
     """A gang has preempted others, and one of these takes the hour that it may take to end."""
-    urgent = {"priorityClassName": "production"}
     day.at("08:00").apply(
         priority_class("production", 1000),
         *(node(f"a10-{number}", cpu=32, memory="128Gi", gpu=4) for number in (1, 2)),
     )
     day.at("08:40").apply(pod("backfill-1", namespace="batch", cpu=16, gpu=4, grace=HOUR))
     day.at("08:41").apply(pod("backfill-2", namespace="batch", cpu=16, gpu=4))
-    day.at("10:12").apply(*gang("chat-serving", 2, of=2, namespace="prod", cpu=16, gpu=4, **urgent))
-    day.at("10:16").apply(pod("canary", namespace="prod", cpu=2, **urgent))
+    day.at("10:12").apply(
+        *gang("chat-serving", 2, of=2, namespace="prod", cpu=16, gpu=4, priority="production")
+    )
+    day.at("10:16").apply(pod("canary", namespace="prod", cpu=2, priorityClassName="production"))
     day.at("10:35")
 
 
@@ -178,7 +179,9 @@ def pod(
 ) -> Manifest:
     """A Pod that ends `seconds` after it started, if that is said, and keeps off nodes with its like."""
     gpus = {} if gpu is None else {GPU: str(gpu)}
-    resources = {"requests": {"cpu": str(cpu), "memory": memory, **gpus}, "limits": gpus}
+    resources = {"requests": {"cpu": str(cpu), "memory": memory, **gpus}}
+    if gpus:
+        resources["limits"] = gpus
     spec["containers"] = [{"name": "main", "image": "registry.example/job:1", "resources": resources}]
     metadata: Manifest = {"name": name, "namespace": namespace}
     if group is not None:
@@ -212,11 +215,11 @@ def gang(
     seconds: int | None = None,
     gates: Iterable[str] = (),
     template: str | None = None,
-    priorityClassName: str | None = None,  # noqa: N803
+    priority: str | None = None,
     **spec: Any,
 ) -> list[Manifest]:
     """A PodGroup that starts with `min_count` Pods, and its `of` Pods, which are alike."""
-    shared = {} if priorityClassName is None else {"priorityClassName": priorityClassName}
+    shared = {} if priority is None else {"priorityClassName": priority}
     if template is not None:
         spec["workloadRef"] = {"workloadName": "ray-ppo", "templateName": template}
     group = {
