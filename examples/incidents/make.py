@@ -99,7 +99,7 @@ def part_too_big(day: Day) -> None:
         *(node(f"h100-{number}", cpu=96, memory="1024Gi", gpu=8) for number in (1, 2)),
     )
     day.at("09:15").apply(*gang("rollouts", 2, of=2, namespace="agents", cpu=8, gpu=1, seconds=2 * HOUR))
-    below = {"parentCompositePodGroupName": "ray-ppo"}
+    below: Manifest = {"parentCompositePodGroupName": "ray-ppo"}
     day.at("10:12").apply(
         composite("ray-ppo", 3, namespace="agents"),
         *gang("ray-head", 1, of=1, namespace="agents", cpu=8, template="head", **below),
@@ -179,7 +179,7 @@ def pod(
 ) -> Manifest:
     """A Pod that ends `seconds` after it started, if that is said, and keeps off nodes with its like."""
     gpus = {} if gpu is None else {GPU: str(gpu)}
-    resources = {"requests": {"cpu": str(cpu), "memory": memory, **gpus}}
+    resources: Manifest = {"requests": {"cpu": str(cpu), "memory": memory, **gpus}}
     if gpus:
         resources["limits"] = gpus
     spec["containers"] = [{"name": "main", "image": "registry.example/job:1", "resources": resources}]
@@ -219,7 +219,7 @@ def gang(
     **spec: Any,
 ) -> list[Manifest]:
     """A PodGroup that starts with `min_count` Pods, and its `of` Pods, which are alike."""
-    shared = {} if priority is None else {"priorityClassName": priority}
+    shared: Manifest = {} if priority is None else {"priorityClassName": priority}
     if template is not None:
         spec["workloadRef"] = {"workloadName": "ray-ppo", "templateName": template}
     group = {
@@ -267,20 +267,20 @@ def priority_class(name: str, value: int) -> Manifest:
     }
 
 
+def counted_uids() -> Callable[[], str]:
+    """Makes uids that are the same each time."""
+    numbers = count(1)
+    return lambda: f"{next(numbers):08x}-0000-4000-8000-000000000000"
+
+
 def make(folder: Path) -> None:
     """Write the log of each incident into `folder`."""
     with TemporaryDirectory() as scratch:
         store = open_store(str(Path(scratch) / "ganger.db"), create=True, durable=False)
         try:
             for name, happened in INCIDENTS.items():
-                uids = count(1)
                 clock = VirtualClock(MIDNIGHT)
-                cluster = Cluster.open(
-                    store,
-                    name,
-                    clock=clock,
-                    new_uid=lambda uids=uids: f"{next(uids):08x}-0000-4000-8000-{0:012x}",
-                )
+                cluster = Cluster.open(store, name, clock=clock, new_uid=counted_uids())
                 happened(Day(cluster, clock))
                 with open_archive(folder / f"{name}.jsonl", "w") as out:
                     export_log(cluster.log, out)
