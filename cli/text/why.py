@@ -59,7 +59,10 @@ def _page(told: Brief, level: int, *, past: bool = False, indent: int = 0) -> Pa
 
 def _standing(page: Page, told: Explanation, *, past: bool) -> None:
     if told.summary:
-        page.fact("Then" if past else "Now", told.note)
+        first, *more = told.note.split("; ")
+        page.fact("Then" if past else "Now", first)
+        for each in more:
+            page.fact("", each)
     if told.quorum is not None:
         page.fact("Missing", listed(told.quorum.missing))
         page.fact("Quorum", _quorum(told.quorum))

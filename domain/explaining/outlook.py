@@ -6,7 +6,7 @@ from domain.explanation import Ahead, Line
 from domain.objects import COMPOSITE, POD_GROUP, Group, Members, Pod
 from domain.queue import Entity, Lane, Stir, Verdict
 from domain.state import State
-from domain.times import rfc3339, rfc3339_micro
+from domain.times import SECOND, rfc3339, rfc3339_micro
 from domain.waiting import what_helps
 
 _SHOWN_AHEAD = 5
@@ -103,7 +103,14 @@ def whose_end(state: State, victims: Iterable[str]) -> str:
     if not since:
         return ""
     more = f" and {len(ending) - 1} more" if len(ending) > 1 else ""
-    return f"it waits for Pod {ending[0].key}{more}, evicted at {rfc3339(min(since))}"
+    return f"it waits for Pod {ending[0].key}{more}, evicted at {rfc3339(min(since))}{_grace_of(ending)}"
+
+
+def _grace_of(ending: Iterable[Pod]) -> str:
+    """How long Pods that are being deleted may take; empty if they may not, or if finalizers decide that."""
+    asked = [pod.deletion for pod in ending if pod.deletion is not None and not pod.held_back]
+    until = max((each.at + each.grace * SECOND for each in asked if each.grace), default=None)
+    return "" if until is None else f", which may take until {rfc3339(until)} to end"
 
 
 def _held(state: State, entity: Entity) -> str:
@@ -118,7 +125,8 @@ def _held(state: State, entity: Entity) -> str:
     gated = state.waiting_as(entity.name).gated
     if gated:
         of_all = count_of(_members_below(state, entity))
-        return f"{len(gated)} of {of_all} with scheduling gates hold all of it back"
+        verbs = ("has", "holds") if len(gated) == 1 else ("have", "hold")
+        return f"{len(gated)} of {of_all} {verbs[0]} scheduling gates and {verbs[1]} all of it back"
     if entity.hold.plugin == "GangScheduling" and root is not None:
         return _quorum_of(state, root)
     return f"it is held: {entity.hold.text}"

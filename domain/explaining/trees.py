@@ -231,7 +231,7 @@ def _cause_of_refusal(question: Question, found: Found, group: Group) -> Cause |
     path = [last]
     while (below := _decisive_child(found, path[-1])) is not None:
         path.append(below)
-    return _cause(found, path)
+    return _cause(question.state, found, path)
 
 
 def _decisive_child(found: Found, above: GroupFinding) -> GroupFinding | None:
@@ -246,7 +246,7 @@ def _decisive_child(found: Found, above: GroupFinding) -> GroupFinding | None:
     return own[-1] if own else None
 
 
-def _cause(found: Found, path: list[GroupFinding]) -> Cause:
+def _cause(state: State, found: Found, path: list[GroupFinding]) -> Cause:
     last = path[-1]
     shapes = found.shapes.get(last.group, ())
     held = next((each for each in reversed(path) if each.topology_key is not None), None)
@@ -255,7 +255,7 @@ def _cause(found: Found, path: list[GroupFinding]) -> Cause:
     resource = None if shape is None else _scarcest(shape)
     domain, text = None if held is None else held.domain, _sentence(last, shape, resource)
     if last.placements and best is not None:
-        domain, text = best.domain, domains_line(last)
+        domain, text = best.domain, domains_line(last) + _where_others_run(state, last)
         resource = best.resource or resource
     elif held is not None and held.domain is not None:
         text += f", in {kind_of_domain(str(held.topology_key))} {held.domain}"
@@ -267,6 +267,23 @@ def _cause(found: Found, path: list[GroupFinding]) -> Cause:
         domain=domain,
         topology_key=None if held is None else held.topology_key,
     )
+
+
+def _where_others_run(state: State, last: GroupFinding) -> str:
+    """That only one domain was tried because members run there already; empty if they do not."""
+    kind, _, key = last.group.partition("/")
+    nodes = {
+        state.pods[pod].node for leaf in state.leaves_of(kind, key) for pod in state.members_of(leaf).bound
+    }
+    held = {
+        state.nodes.facts(node).labels.get(str(last.topology_key))
+        for node in nodes
+        if node is not None and node in state.node_records
+    }
+    if len(last.placements) != 1 or held != {last.placements[0].domain}:
+        return ""
+    domain = last.placements[0].domain
+    return f"; members run in {domain}, so that the others have to be there, too"
 
 
 def _sentence(last: GroupFinding, shape: ShapeFinding | None, resource: str | None) -> str:

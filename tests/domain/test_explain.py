@@ -126,7 +126,7 @@ SHORT_OF_GPUS = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."
             Fate.GATED,
             "gated",
             "waiting for scheduling gates: [example.com/data example.com/quota]",
-            "1 of 2 members with scheduling gates hold all of it back",
+            "1 of 2 members has scheduling gates and holds all of it back",
             id="a member has gates",
         ),
         pytest.param(
@@ -135,7 +135,7 @@ SHORT_OF_GPUS = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."
             Fate.GATED,
             "gated",
             GATED_MESSAGE,
-            "1 of 2 members with scheduling gates hold all of it back",
+            "1 of 2 members has scheduling gates and holds all of it back",
             id="the member with gates",
         ),
         pytest.param(
@@ -144,7 +144,7 @@ SHORT_OF_GPUS = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."
             Fate.GATED,
             "gated",
             "waiting for scheduling gates: [example.com/data example.com/quota]",
-            "1 of 2 members with scheduling gates hold all of it back",
+            "1 of 2 members has scheduling gates and holds all of it back",
             id="a sibling of the member with gates",
         ),
         pytest.param(

@@ -98,7 +98,8 @@ def ended() -> Story:
             Fate.WAITING_ON_PREEMPTION,
             f"{WRAP}minGroupCount (1) cannot be satisfied: 0 scheduled, 0 remaining, pod group preemption: "
             "found a placement for podgroup, preempting 1 victims",
-            "it waits for Pod default/low, evicted at 2026-01-01T00:00:00Z; "
+            "it waits for Pod default/low, evicted at 2026-01-01T00:00:00Z, "
+            "which may take until 2026-01-01T00:00:30Z to end; "
             "it backs off and will be tried again at 2026-01-01T00:00:02Z",
             False,
             id="others make room",
@@ -207,6 +208,19 @@ def test_the_domains_of_a_group() -> None:
         ("c", 1, 2, "4", "8"),
     ]
     assert {(each.group, each.key) for each in told.placements} == {("PodGroup/default/gang", "rack")}
+
+
+def test_the_one_domain_that_running_members_leave() -> None:
+    members = [
+        pod("gang-0", cpu="3", group="gang", node="a1"),
+        pod("gang-1", cpu="4", group="gang"),
+    ]
+    told = in_racks(group("gang", 2, **rack()), *members)
+    assert told.cause is not None
+    assert told.cause.text == (
+        "0/1 racks: 1 cpu in pieces too small (best: a, 4 free, 4 needed); "
+        "members run in a, so that the others have to be there, too"
+    )
 
 
 def test_a_domain_with_enough_in_pieces_too_small() -> None:
