@@ -31,7 +31,7 @@ from worker.turns import Turns
 SNAPSHOT_EVERY = 2_000
 """Events between two snapshots of a small cluster; folding so many takes some hundredths of a second."""
 
-SMALL = 10_000
+SMALL = 5_000
 """Nodes and Pods of a cluster up to which it is a small one. The more of them a larger one has, the more
 events lie between two snapshots, so that making these never takes more than a few hundredths of the time."""
 
