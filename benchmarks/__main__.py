@@ -19,6 +19,7 @@ MODULES = {
     "preemption": ("P22",),
     "topology": ("P15", "P23"),
     "kube": ("P20", "P21", "P24"),
+    "audit": ("P25",),
 }
 """What there is to measure, and which rows it gives."""
 

@@ -1,6 +1,6 @@
 """Logs to measure on: gangs of four that come, start, run and end, one after the other."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -28,9 +28,12 @@ NODES = 500
 BORN = "2026-01-01T00:00:00Z"
 
 
-def book(events: int) -> Iterator[Draft]:
-    """The first `events` events of a cluster of 500 nodes on which gangs come and go."""
-    return (draft(payload, actor="bench") for payload in islice(_payloads(), events))
+def book(events: int, others: Callable[[], int] = lambda: 0) -> Iterator[Draft]:
+    """The first `events` events of a cluster of 500 nodes on which gangs come and go.
+
+    `others` tells how many events somebody else has appended between them so far.
+    """
+    return (draft(payload, actor="bench") for payload in islice(_payloads(others), events))
 
 
 def running(nodes: int, gangs: int) -> Iterator[Draft]:
@@ -44,14 +47,14 @@ def running(nodes: int, gangs: int) -> Iterator[Draft]:
             yield draft(payload, actor="bench")
 
 
-def _payloads() -> Iterator[Any]:
+def _payloads(others: Callable[[], int]) -> Iterator[Any]:
     position = 0
     for number in range(NODES):
         position += 1
         yield _node_added(number)
     gang = 0
     while True:
-        for payload in _one_gang(gang, position):
+        for payload in _one_gang(gang, position + others()):
             position += 1
             yield payload
         if gang >= LIVE_GANGS:

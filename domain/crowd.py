@@ -39,14 +39,14 @@ class Crowd:
         """Whether some Pod on `node` has rules for the Pods near it."""
         return any(node in self._nodes[peer] for peer in self._with_terms)
 
-    def take(self, node: str, peer: Peer) -> None:
-        """Count a Pod like `peer` on `node`."""
+    def take(self, node: str, peer: Peer, count: int = 1) -> None:
+        """Count `count` Pods like `peer` on `node`."""
         nodes = self._nodes.get(peer)
         if nodes is None:
             nodes = self._nodes[peer] = {}
             if peer.terms is not None:
                 self._with_terms[peer] = None
-        nodes[node] = nodes.get(node, 0) + 1
+        nodes[node] = nodes.get(node, 0) + count
         self._places.pop(peer, None)
 
     def give_back(self, node: str, peer: Peer) -> None:

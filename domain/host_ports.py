@@ -38,11 +38,11 @@ class HostPorts:
         self._takers: dict[tuple[str, int], dict[tuple[str, str], int]] = {}
         """By protocol and port, then by node and address."""
 
-    def take(self, node: str, ports: Iterable[HostPort]) -> None:
+    def take(self, node: str, ports: Iterable[HostPort], count: int = 1) -> None:
         for wanted in ports:
             takers = self._takers.setdefault((wanted.protocol, wanted.port), {})
             place = (node, wanted.address)
-            takers[place] = takers.get(place, 0) + 1
+            takers[place] = takers.get(place, 0) + count
 
     def give_back(self, node: str, ports: Iterable[HostPort]) -> None:
         """Undo `take`."""

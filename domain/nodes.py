@@ -60,20 +60,20 @@ class NodeTable:
         del self._facts[name]
         self._outdated = True
 
-    def take(self, node: str, shape: PodShape, peer: Peer | None = None) -> None:
-        """Count a Pod of `shape` on `node`, whether there is such a node or not.
+    def take(self, node: str, shape: PodShape, peer: Peer | None = None, count: int = 1) -> None:
+        """Count `count` Pods of `shape` on `node`, whether there is such a node or not.
 
-        `peer` is what rules of other Pods see of it; None for one that no rule can see.
+        `peer` is what rules of other Pods see of each; None for one that no rule can see.
         """
         pods = self._pods.get(node)
         if pods is None:
             pods = self._pods[node] = {}
-        pods[shape] = pods.get(shape, 0) + 1
+        pods[shape] = pods.get(shape, 0) + count
         self._stale.add(node)
         if shape.host_ports:
-            self._ports.take(node, shape.host_ports)
+            self._ports.take(node, shape.host_ports, count)
         if peer is not None:
-            self.crowd.take(node, peer)
+            self.crowd.take(node, peer, count)
 
     def give_back(self, node: str, shape: PodShape, peer: Peer | None = None) -> None:
         """Undo `take`. Raises CorruptLog if no Pod of `shape` is on `node`."""

@@ -141,7 +141,7 @@ class Group(msgspec.Struct, kw_only=True, gc=False, array_like=True):
         return None if self.parent is None else f"{self.key.partition('/')[0]}/{self.parent}"
 
 
-class Waiting(msgspec.Struct):
+class Waiting(msgspec.Struct, gc=False):
     """Pods that wait in our queue as one, `pending`, oldest first.
 
     Of them, `gated` have scheduling gates, and `dying` counts those that are being deleted.
@@ -152,7 +152,7 @@ class Waiting(msgspec.Struct):
     dying: int = 0
 
 
-class Members(Waiting):
+class Members(Waiting, gc=False):
     """The Pods that name one group, whether the group exists or not.
 
     `bound` have a node and have not ended, `foreign` wait for another scheduler.

@@ -4,7 +4,7 @@ A State is mutable and belongs to whoever folds it; `copy` gives an independent 
 is true that the log does not say: it can be thrown away and folded again.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -108,11 +108,9 @@ class State:
         standing = self.standing(pod)
         if standing is Standing.ENDED:
             return
-        spec = self.specs.all[pod.spec]
         if standing is Standing.BOUND:
             assert pod.node is not None
-            self.nodes.take(pod.node, spec.shape, self.peer(pod))
-            self.bound_priorities[spec.priority] = self.bound_priorities.get(spec.priority, 0) + 1
+            self._take(pod.node, pod, 1)
             if pod.disruption is not None:
                 self.evicted[pod.key] = None
         elif pod.nominated is not None and standing is Standing.PENDING:
@@ -129,6 +127,45 @@ class State:
                 if standing is Standing.PENDING:
                     self._wait_above(pod)
                 self.forest.count(pod.group)
+
+    def found_pods(self, pods: Sequence[Pod]) -> None:
+        """Add all its Pods to a State that has its groups: as `enlist` of one after the other, but faster.
+
+        Those on nodes are counted together where node, spec and whether they are leaving are the same.
+        """
+        self.pods.update({pod.key: pod for pod in pods})
+        places: dict[tuple[str, int, bool], Pod] = {}
+        counts: dict[tuple[str, int, bool], int] = {}
+        members = self.members
+        for pod in pods:
+            node = pod.node
+            if node is None or pod.phase in TERMINAL_PHASES:
+                self.enlist(pod)
+                continue
+            place = node, pod.spec, pod.deletion is not None
+            known = counts.get(place)
+            if known is None:
+                places[place], counts[place] = pod, 1
+            else:
+                counts[place] = known + 1
+            if pod.disruption is not None:
+                self.evicted[pod.key] = None
+            group = pod.group
+            if group is not None:
+                belonging = members.get(group)
+                if belonging is None:
+                    belonging = members[group] = Members()
+                belonging.bound[pod.key] = None
+        for place, pod in places.items():
+            self._take(place[0], pod, counts[place])
+        for group in members:
+            self.forest.count(group)
+
+    def _take(self, node: str, pod: Pod, count: int) -> None:
+        """Count `count` Pods like `pod` on `node`."""
+        spec = self.specs.all[pod.spec]
+        self.nodes.take(node, spec.shape, self.peer(pod), count)
+        self.bound_priorities[spec.priority] = self.bound_priorities.get(spec.priority, 0) + count
 
     def _wait(self, waiting: Waiting, pod: Pod) -> None:
         self._insert(waiting.pending, pod)
@@ -239,6 +276,13 @@ class State:
             self._wait_above(pod)
         concerned.update(dict.fromkeys(map(self.forest.waits_as, leaves)))
         return tuple(concerned)
+
+    def found_groups(self, groups: Iterable[Group]) -> None:
+        """Add all its groups to a State that has no Pods yet: as `put_group` of one after the other."""
+        for group in groups:
+            self.groups_of(group.kind)[group.key] = group
+            self._count_group(group, 1)
+            self.forest.put(group)
 
     def _count_group(self, group: Group, step: int) -> None:
         count = self.group_priorities.pop(group.priority, 0) + step
@@ -370,15 +414,12 @@ def decode_state(body: bytes) -> State:
     state.position, state.at, state.config = image.position, image.at, image.config
     state.specs = Specs(image.specs)
     state.nodes.crowd.namespaces.update(image.namespaces)
-    for group in (*image.composites, *image.groups):
-        state.put_group(group)
+    state.found_groups((*image.composites, *image.groups))
     state.released = {group.key: None for group in image.groups if group.deletion is not None}
     for record, facts in image.nodes:
         state.node_records[record.key] = record
         state.nodes.put(facts)
-    for pod in image.pods:
-        state.pods[pod.key] = pod
-        state.enlist(pod)
+    state.found_pods(image.pods)
     state.priority_classes = image.priority_classes
     state.kept = {kind: {kept.key: kept for kept in objects} for kind, objects in image.kept.items()}
     state.budgets = {budget.key: budget for budget in image.budgets}

@@ -28,8 +28,15 @@ from worker.clocks import Clock
 from worker.shown import SystemClass, Visible, all_visible, as_shown, counts_of, record_at, visible_of
 from worker.turns import Turns
 
-SNAPSHOT_EVERY = 20_000
-"""Events between two snapshots; folding so many takes a fraction of a second."""
+SNAPSHOT_EVERY = 2_000
+"""Events between two snapshots of a small cluster; folding so many takes some hundredths of a second."""
+
+SMALL = 5_000
+"""Nodes and Pods of a cluster up to which it is a small one. The more of them a larger one has, the more
+events lie between two snapshots, so that making these never takes more than a few hundredths of the time."""
+
+MOST_SMALL_ONES = 10
+"""A cluster counts as at most so many small ones: folding what lies between takes a fraction of a second."""
 
 WAYPOINT_EVERY = 2_000
 """Events between two snapshots that are left where somebody has looked at the past: who looks there again
@@ -425,8 +432,8 @@ class Cluster:
             return
         for listener in self._listeners:
             listener(self.state, events)
-        before = events[0].position - 1
-        if before // SNAPSHOT_EVERY != self.state.position // SNAPSHOT_EVERY:
+        before, every = events[0].position - 1, _snapshot_every(self.state)
+        if before // every != self.state.position // every:
             self._save(self.state)
 
     def _save(self, state: State) -> None:
@@ -469,6 +476,11 @@ def first_state(log: EventLog) -> State:
     """
     beginning = log.beginning()
     return State() if beginning is None else decode_state(beginning.state.state)
+
+
+def _snapshot_every(state: State) -> int:
+    size = len(state.pods) + len(state.node_records)
+    return SNAPSHOT_EVERY * min(1 + size // SMALL, MOST_SMALL_ONES)
 
 
 def _drafts(decision: Decision) -> list[Draft]:

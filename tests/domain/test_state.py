@@ -58,6 +58,23 @@ def test_a_restored_state_decides_the_same(book: Book, seconds: int) -> None:
 
 
 @given(books(min_size=8))
+def test_a_restored_state_counts_the_same(book: Book) -> None:
+    """A snapshot is counted in bulk, a log Pod by Pod."""
+    folded, restored = book.state, decode_state(encode_state(book.state))
+    for counted in ("members", "bound_priorities", "group_priorities", "evicted", "nominated", "released"):
+        assert getattr(restored, counted) == getattr(folded, counted), counted
+    for name in {each.node for each in folded.pods.values() if each.node is not None}:
+        assert restored.nodes.pods(name) == folded.nodes.pods(name)
+    assert set(restored.nodes.crowd.peers()) == set(folded.nodes.crowd.peers())
+    roster = folded.nodes.for_cycle().roster
+    for peer in folded.nodes.crowd.peers():
+        left, right = (state.nodes.crowd.places(peer, roster) for state in (restored, folded))
+        assert dict(zip(*map(list, left), strict=True)) == dict(zip(*map(list, right), strict=True))
+    for each in (*folded.groups.values(), *folded.composites.values()):
+        assert restored.forest.ready(each) == folded.forest.ready(each)
+
+
+@given(books(min_size=8))
 def test_deciding_changes_nothing(book: Book) -> None:
     before = encode_state(book.state)
     first = decide(book.state, book.now)

@@ -364,6 +364,35 @@ def test_snapshots_are_taken_as_the_log_grows(
     assert encode_state(Cluster.open(shared_store, stream, clock=clock).state) == encode_state(cluster.state)
 
 
+@pytest.mark.parametrize(
+    ("small", "apart"),
+    [
+        pytest.param(100, 2, id="small"),
+        pytest.param(9, 4, id="twice as large"),
+        pytest.param(1, 10, id="as large as counts"),
+    ],
+)
+def test_the_larger_a_cluster_the_farther_apart_its_snapshots(
+    shared_store: Store,
+    stream: str,
+    clock: VirtualClock,
+    monkeypatch: pytest.MonkeyPatch,
+    small: int,
+    apart: int,
+) -> None:
+    for name, value in (("SNAPSHOT_EVERY", 2), ("SMALL", small), ("MOST_SMALL_ONES", 5)):
+        monkeypatch.setattr(cluster_module, name, value)
+    cluster = Cluster.open(shared_store, stream, clock=clock)
+    cluster.apply([pod(f"old-{index}") for index in range(10)])
+    before = Snapshots(shared_store, stream, format=FORMAT).positions()
+    for index in range(4):
+        cluster.apply([pod(f"p{index}")])
+    after = Snapshots(shared_store, stream, format=FORMAT).positions()
+    assert before == [10]
+    expected = [position for position in range(11, 15) if position % apart == 0]
+    assert sorted(set(after) - set(before)) == expected
+
+
 def test_a_log_with_a_wrong_byte_is_not_opened_where_it_is_verified(
     filled: Cluster, sqlite_store: Store, clock: VirtualClock
 ) -> None:
