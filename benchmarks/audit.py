@@ -38,8 +38,8 @@ RUNS: Final = 7
 MOST_MS: Final = 100.0
 
 _STREAM: Final = "bench"
-_BATCH: Final = 1_000
-_TIME_A_BATCH: Final = 360 * SECOND
+_BATCH: Final = 500
+_TIME_A_BATCH: Final = 180 * SECOND
 _LARGE: Final = 8
 """Pods of a gang that is refused."""
 

@@ -46,7 +46,7 @@ class Snapshots:
         *,
         format: int,  # noqa: A002 — the word for it
         newest: int = 3,
-        spacing: int = 2_000,
+        spacing: int = 1_000,
     ) -> None:
         self._store = store
         self._stream = stream

@@ -28,17 +28,17 @@ from worker.clocks import Clock
 from worker.shown import SystemClass, Visible, all_visible, as_shown, counts_of, record_at, visible_of
 from worker.turns import Turns
 
-SNAPSHOT_EVERY = 2_000
+SNAPSHOT_EVERY = 1_000
 """Events between two snapshots of a small cluster; folding so many takes some hundredths of a second."""
 
 SMALL = 5_000
 """Nodes and Pods of a cluster up to which it is a small one. The more of them a larger one has, the more
-events lie between two snapshots, so that making these never takes more than a few hundredths of the time."""
+events lie between two snapshots, so that making these stays a small part of the work."""
 
-MOST_SMALL_ONES = 10
+MOST_SMALL_ONES = 20
 """A cluster counts as at most so many small ones: folding what lies between takes a fraction of a second."""
 
-WAYPOINT_EVERY = 2_000
+WAYPOINT_EVERY = 1_000
 """Events between two snapshots that are left where somebody has looked at the past: who looks there again
 folds fewer, in some hundredths of a second."""
 
