@@ -80,10 +80,7 @@ def what_helps(state: State, entity: Entity) -> str:
         case Stir.MOVE:
             return f"{promised}a node that comes or goes, or any change on one that could have {whom}"
         case Stir.RULE if all(shape.peer is None for shape in state.asks_of(entity).shapes):
-            return (
-                f"{promised}a node that comes, goes or changes, or any change of the Pods on one that could "
-                f"have {whom}"
-            )
+            return f"{promised}a node that comes or changes, or any change on one that could have {whom}"
         case Stir.RULE:
             return (
                 f"{promised}a node that comes, goes or changes, {_room(state, entity)} set free on one that "

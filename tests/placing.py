@@ -10,8 +10,8 @@ from domain.shapes import PodShape
 from reference import filters as reference
 from reference import neighbours
 from reference import scores as reference_scores
-from reference.cycle import refuse_among
 from reference.filters import Host
+from reference.trials import refuse_among
 
 
 def place_plainly(room: Room, shape: PodShape, count: int) -> list[int]:

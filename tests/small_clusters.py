@@ -11,7 +11,9 @@ from books import Book
 from build import Manifest, composite, group, node, pod
 from domain.errors import Refused
 from domain.times import rfc3339
-from strategies import DEDICATED, DISLIKED, TOLERATION, ZONE, priority_class
+from ganger_testing.actions import TOLERATION
+from ganger_testing.manifests import priority_class
+from ganger_testing.strategies import DEDICATED, DISLIKED, ZONE
 
 CLASSES = {"low": 10, "mid": 20, "high": 30}
 RANKS = ("low", "mid", "high")

@@ -10,7 +10,7 @@ FAINT = "dim"
 SHORT = "red"
 
 _LABEL_WIDTH = 13
-_FACT_WIDTH = 92
+_FACT_WIDTH = 104
 """How wide the text behind a label may be."""
 _GAP = "   "
 

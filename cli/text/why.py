@@ -71,7 +71,8 @@ def _standing(page: Page, told: Explanation, *, past: bool) -> None:
         page.fact("Waits with", told.entity.replace("/", " ", 1))
     if told.line is not None:
         _ahead(page, told.line)
-    page.fact("Woken by", _woken_by(told.woken_by))
+    if told.lane != "unschedulable":  # what rests says itself what it waits for
+        page.fact("Woken by", _woken_by(told.woken_by))
     if told.attempt is not None and told.before is None:
         page.fact("Attempt", *_attempt(told.attempt))
     if told.evicted is not None:

@@ -34,8 +34,8 @@ def test_postgres_is_upgraded_on_command_only(bare_postgres_url: str, ganger: Ga
     for words in (["get", "pods"], ["apply", "-f", "-"]):
         assert "run `ganger db upgrade`" in ganger.error(*store, *words, stdin=MANIFESTS)
     assert ganger(*store, "db", "current").code == 1
-    assert ganger.out(*store, "db", "upgrade") == "none -> 0001\n"
-    assert ganger.out(*store, "db", "current") == "0001 (up to date)\n"
+    assert ganger.out(*store, "db", "upgrade") == "none -> 0003\n"
+    assert ganger.out(*store, "db", "current") == "0003 (up to date)\n"
     assert ganger.out(*store, "apply", "-f", "-", stdin=MANIFESTS).count("created") == 4
 
 

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from build import Manifest
 from domain.admission.kinds import kind_named
 from domain.state import encode_state
+from ganger_testing.actions import Action, Wait, perform
+from ganger_testing.strategies import CLASSES, actions, node_manifests, waits
 from live import Live
 from store.engine import open_store
-from strategies import CLASSES, Action, Wait, actions, node_manifests, perform, waits
 from worker.batch import Outcome
 from worker.forks import advance_together, forks_of
 from worker.moments import moment_of

@@ -17,10 +17,10 @@ from domain.scheduling.score import score
 from domain.shapes import PodShape, shape_of
 from ganger_testing.profiles import profiles
 from placing import check_filters, check_scores, hosts_of, place_by_the_rules, place_plainly
-from reference.cycle import place as place_all_by_the_rules
-from reference.cycle import refuse_among
 from reference.filters import OTHER_NODE, Refusal, pinned_nodes
 from reference.neighbours import score_inter_pod_affinity
+from reference.trials import place as place_all_by_the_rules
+from reference.trials import refuse_among
 
 MANY = settings(max_examples=4 * settings().max_examples)
 
