@@ -101,7 +101,7 @@ def _small_gangs(store: Store) -> list[Row]:
     for _ in range(RUNS):
         cluster = _cluster(store, GANGS, SMALL)
         alone.append(_seconds_to_decide(cluster))
-        attempts.append(_seconds_to_bind_all(cluster) / GANGS)
+        attempts.append(seconds_to_bind_all(cluster) / GANGS)
     attempt, decided = 1_000 * statistics.median(attempts), 1_000 * statistics.median(alone)
     what = f"{GANGS} gangs of {SMALL} that wait on {NODES:,} empty nodes"
     return [
@@ -138,7 +138,8 @@ def _seconds_to_decide(cluster: Cluster) -> float:
     return statistics.median(taken)
 
 
-def _seconds_to_bind_all(cluster: Cluster) -> float:
+def seconds_to_bind_all(cluster: Cluster) -> float:
+    """How long a worker takes until nobody waits in `cluster` any more."""
     worker = Worker(cluster)
     gc.collect()
     start = time.perf_counter()

@@ -1,17 +1,15 @@
 """P15 and P23: gangs that need one rack for themselves, all racks evaluated."""
 
-import gc
 import heapq
 import random
 import statistics
 import tempfile
-import time
 from itertools import count
 from pathlib import Path
 from typing import Final
 
 from benchmarks.harness import Row, median_ratio
-from benchmarks.kube import Manifest, gang, nodes
+from benchmarks.kube import Manifest, gang, nodes, seconds_to_bind_all
 from benchmarks.placement import shape
 from domain.node_facts import NodeFacts
 from domain.nodes import NodeTable
@@ -21,7 +19,6 @@ from domain.scheduling.tree import run_tree
 from store.engine import Store, open_store
 from worker.clocks import SystemClock
 from worker.cluster import Cluster
-from worker.loop import Worker
 
 RACK: Final = "topology.kubernetes.io/rack"
 RACKS: Final = 200
@@ -182,7 +179,7 @@ _streams = count()
 
 def _many_gangs(store: Store) -> Row:
     """P23: gangs of four, each in one of a hundred racks of fifty; durable commits included."""
-    taken = statistics.median(_seconds_to_bind_all(_waiting_gangs(store)) for _ in range(RUNS))
+    taken = statistics.median(seconds_to_bind_all(_waiting_gangs(store)) for _ in range(RUNS))
     pods = GANGS * SMALL / taken
     what = f"{GANGS} gangs of {SMALL}, each in one rack of {IN_LARGE_RACK}, all racks evaluated"
     return Row("P23", what, "110", pods, "≥ 2,000", pods >= 2_000, " Pods/s")
@@ -201,12 +198,3 @@ def _waiting_gangs(store: Store) -> Cluster:
         made += [group, *pods]
     cluster.apply(made)
     return cluster
-
-
-def _seconds_to_bind_all(cluster: Cluster) -> float:
-    worker = Worker(cluster)
-    gc.collect()
-    start = time.perf_counter()
-    while cluster.state.queue.entities:
-        worker.step()
-    return time.perf_counter() - start

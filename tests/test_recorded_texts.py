@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+import build
 from build import Manifest, group, node, pod
 from domain.admission.kinds import POD, POD_GROUP, kind_named
 from domain.times import SECOND
+from ganger_testing.manifests import priority_class
 from recorded import FOLDER, condition, is_plain, loose, translated
 from store.engine import Store
 from worker.clocks import VirtualClock
@@ -59,31 +61,13 @@ def under_way(*batches: Sequence[Manifest | Delete], seconds: int = 0) -> Situat
     return Situation(batches, seconds)
 
 
-def of_class(name: str, value: int, policy: str = "PreemptLowerPriority") -> Manifest:
-    return {
-        "apiVersion": "scheduling.k8s.io/v1",
-        "kind": "PriorityClass",
-        "metadata": {"name": name},
-        "value": value,
-        "preemptionPolicy": policy,
-    }
-
-
 def members(name: str, count: int, cpu: str = "1", **spec: Any) -> list[Manifest]:
     return [pod(f"{name}-{number}", cpu=cpu, group=name, **spec) for number in range(count)]
 
 
 def composite(name: str, least: int | None, parent: str | None = None, **spec: Any) -> Manifest:
-    policy: Manifest = {"basic": {}} if least is None else {"gang": {"minGroupCount": least}}
-    spec = {"workloadRef": {"workloadName": "w", "templateName": "t"}, "schedulingPolicy": policy, **spec}
-    if parent is not None:
-        spec["parentCompositePodGroupName"] = parent
-    return {
-        "apiVersion": "scheduling.k8s.io/v1alpha3",
-        "kind": "CompositePodGroup",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": spec,
-    }
+    above = {} if parent is None else {"parentCompositePodGroupName": parent}
+    return build.composite(name, least, **above, **spec)
 
 
 def child(name: str, least: int, parent: str, **spec: Any) -> Manifest:
@@ -120,7 +104,7 @@ def kept(manifest: Manifest) -> Manifest:
     return {**manifest, "metadata": {**manifest["metadata"], "finalizers": ["example.com/hold"]}}
 
 
-LOW, HIGH = of_class("low", 10), of_class("high", 100)
+LOW, HIGH = priority_class("low", 10), priority_class("high", 100)
 LONG = {"terminationGracePeriodSeconds": 3600}
 TAINT = {"key": "dedicated", "value": "x", "effect": "NoSchedule"}
 NO_NODE_HAS_IT = {"key": "example.com/none", "operator": "Exists"}
@@ -247,7 +231,7 @@ SITUATIONS: dict[str, Situation] = {
         ]
     ),
     "gang-preemption-policy-mismatch": at_rest(
-        of_class("polite", 0, "Never"),
+        priority_class("polite", 0, "Never"),
         node("n1"),
         group("g", 2),
         *members("g", 2, priorityClassName="polite"),
@@ -317,7 +301,7 @@ SITUATIONS: dict[str, Situation] = {
     "single-preemption-never": Situation(
         [
             [
-                of_class("never", 100, "Never"),
+                priority_class("never", 100, "Never"),
                 node("n1", cpu="1"),
                 pod("low", cpu="1", node="n1"),
             ],
