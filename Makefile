@@ -27,7 +27,7 @@ demo: .venv/runtime ## run the trace of a real GPU cluster, and ask why a gang h
 	@$(VENV_PYTHON) -m examples.demo
 
 test: lint ## check everything: style, types, imports, tests; ARGS=-x goes to pytest
-	$(VENV_PYTHON) -m pytest $(ARGS)
+	$(VENV_PYTHON) -m pytest --numprocesses=auto --dist=worksteal $(ARGS)
 
 lint: .venv/dev ## check style, types and imports only
 	$(VENV_PYTHON) -m ruff check .

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final
 
 from sqlalchemy import BindParameter, ColumnElement, Connection, Select, and_, bindparam, select
+from sqlalchemy.exc import DBAPIError
 
 from domain.envelope import Draft
 from domain.errors import CorruptLog, Expired, GangerError, PositionConflict
@@ -395,7 +396,11 @@ def _fetch(
     SQLAlchemy's rows in between.
     """
     result = connection.execute(query, parameters)
-    rows = result.cursor.fetchall()
+    driver = connection.dialect.loaded_dbapi
+    try:
+        rows = result.cursor.fetchall()
+    except driver.Error as error:
+        raise DBAPIError.instance(None, None, error, driver.Error, dialect=connection.dialect) from error
     result.close()
     return list(map(_as_event, rows))
 
