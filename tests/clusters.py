@@ -267,6 +267,8 @@ def some_neighbour(draw: Random) -> Manifest:
 NODES = {huge: [some_node(Random(seed), huge) for seed in range(200)] for huge in (False, True)}
 PODS = {huge: [some_pod(Random(seed), huge) for seed in range(600)] for huge in (False, True)}
 NEIGHBOURS = [some_neighbour(Random(seed)) for seed in range(1000)]
+LIVING = [pod for pod in NEIGHBOURS if "deletionTimestamp" not in pod["metadata"]]
+"""Those of them that can be placed: nobody is while it is being deleted."""
 
 
 def pods() -> st.SearchStrategy[Manifest]:
@@ -291,7 +293,7 @@ def clusters(draw: st.DrawFn, *, huge: bool = False) -> Cluster:
 def crowded_clusters(draw: st.DrawFn) -> Cluster:
     """Clusters whose pods have rules about each other."""
     kinds = draw(st.lists(st.sampled_from(NODES[False]), min_size=1, max_size=len(NAMES)))
-    wanted = draw(st.sampled_from(NEIGHBOURS))
+    wanted = draw(st.sampled_from(LIVING))
     others = draw(st.lists(st.sampled_from(NEIGHBOURS), max_size=4))
     places = st.tuples(st.sampled_from(NAMES), st.sampled_from([wanted, *others]))
     hosts = [named(kind, name) for kind, name in zip(kinds, NAMES, strict=False)]

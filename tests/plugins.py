@@ -16,7 +16,7 @@ settings.register_profile("dev", max_examples=50, deadline=None, suppress_health
 # Derandomized: a commit is green or red, whoever runs it. `dev` keeps looking elsewhere each time.
 settings.register_profile(
     "ci",
-    max_examples=200,
+    max_examples=100,
     deadline=None,
     derandomize=True,
     database=None,

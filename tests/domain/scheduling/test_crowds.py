@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from clusters import NAMES, NEIGHBOURS, Cluster, Manifest, crowded_clusters, the_peer
+from clusters import LIVING, NAMES, NEIGHBOURS, Cluster, Manifest, crowded_clusters, the_peer
 from domain.profile import Profile
 from domain.room import Room
 from domain.scheduling.evaluate import evaluate, feasible, fits
@@ -85,7 +85,7 @@ def test_required_affinity_of_others_counts_by_its_weight(cluster: Cluster, weig
 
 
 @MANY
-@given(crowded_clusters(), st.lists(st.sampled_from(NEIGHBOURS), min_size=1, max_size=8))
+@given(crowded_clusters(), st.lists(st.sampled_from(LIVING), min_size=1, max_size=8))
 def test_pods_of_many_kinds_see_those_placed_before(cluster: Cluster, pods: list[Manifest]) -> None:
     room = cluster.table().for_cycle()
     found = [room.names[rows[0]] if (rows := place(room, dressed(each), 1)) else None for each in pods]
