@@ -30,7 +30,7 @@ from domain.objects import (
 )
 from domain.peers import Peer
 from domain.profile import DEFAULT_PROFILE, Profile
-from domain.queue import Asks, Entity, Lane, Queue
+from domain.queue import Asks, Entity, Lane, Queue, Verdict
 from domain.shapes import PodShape
 
 FORMAT = 6
@@ -426,5 +426,5 @@ def decode_state(body: bytes) -> State:
     state.queue.stirred = image.stirred
     state.queue.by_clock = image.config.retry == "byClock"
     for entity in image.entities:
-        state.queue.put(entity, state.asks_of(entity) if entity.rejected else None)
+        state.queue.put(entity, state.asks_of(entity) if entity.verdict is not Verdict.UNTRIED else None)
     return state

@@ -94,7 +94,7 @@ def events_of(
     `limit` of them."""
     subject = f"{kind.name}/{key}"
     if kind in (POD_GROUP, COMPOSITE_POD_GROUP):
-        return _of_group(log, subject, after=after, until=until)
+        return islice(_of_group(log, subject, after=after, until=until), limit)
     if kind is not POD:
         return log.history(subject, after=after, until=until, limit=limit)
     own = list(log.history(subject, until=until))

@@ -57,7 +57,8 @@ def _run(live: Live, nodes: list[Manifest], steps: list[Action | Wait]) -> None:
     live.apply(*CLASSES, *nodes)
     for step in steps:
         if isinstance(step, Wait):
-            live.worker.advance(live.clock, live.clock.now() + step.milliseconds * 1000)
+            # Never no time at all: requests of one moment are made again before anybody decides in it.
+            live.worker.advance(live.clock, live.clock.now() + max(step.milliseconds, 1) * 1000)
         else:
             perform(step, Asked(live))
 
