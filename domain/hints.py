@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from domain.host_ports import ANY_ADDRESS, HostPort
+from domain.host_ports import collide
 from domain.node_facts import NodeFacts
 from domain.objects import PodSpec
 from domain.peers import Peer, near, spread_over
@@ -45,7 +45,7 @@ def pod_left(state: State, node: str, spec: PodSpec, position: int) -> None:
         beyond = None
         for shape in wish.shapes:
             if _could(state, facts, shape):
-                ports = _frees_port(spec.shape, shape)
+                ports = collide(spec.shape.host_ports, shape.host_ports)
                 beyond = _least(beyond, 0 if ports else _had_room_for(shape, before))
         if wish.stir is not Stir.ROOM:
             beyond = _least(beyond, _moved(state, wish, facts, spec.peer))
@@ -199,17 +199,6 @@ def _had_room_for(shape: PodShape, free: Mapping[str, int]) -> int:
         if resource in free:
             fits = min(fits, free[resource] // int(amount))
     return max(fits, 0)
-
-
-def _frees_port(gone: PodShape, shape: PodShape) -> bool:
-    """Whether a Pod that is gone had a host port that `shape` wants."""
-    return any(_conflict(had, wanted) for had in gone.host_ports for wanted in shape.host_ports)
-
-
-def _conflict(one: HostPort, other: HostPort) -> bool:
-    if (one.protocol, one.port) != (other.protocol, other.port):
-        return False
-    return one.address == other.address or ANY_ADDRESS in (one.address, other.address)
 
 
 def _use(shape: PodShape) -> PodShape:
