@@ -64,10 +64,10 @@ def create_app(clusters: Clusters) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.clusters = clusters
-    for router in (*objects.routers(), *kube_events.routers()):
-        app.include_router(router)
-    for module in (discovery, book, queue, config, diff, whatif, attempts, log, state, replay, health):
+    for module in (book, queue, config, diff, whatif, attempts, log, state, replay, health, discovery):
         app.include_router(module.router)
+    for router in (*objects.routers(), *kube_events.routers()):  # many, which are looked through last
+        app.include_router(router)
     app.include_router(docs_page)
     add_error_handlers(app)
     app.add_middleware(Shortcut)
