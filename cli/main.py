@@ -26,7 +26,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     },
     "Scheduling": {
         "run": "Run the worker that decides and carries out.",
-        "serve": "Serve the HTTP API, and run the worker.",
+        "serve": "Serve the HTTP API and a web page, and run the worker.",
         "queue": "Print what waits, in the order in which it will be tried.",
         "why": "Say why an object is placed, waiting, rejected or gone.",
         "history": "Print every event and attempt that concerns an object.",
