@@ -211,6 +211,11 @@ def test_members_beyond_the_minimum_preempt_in_a_cycle_of_their_own() -> None:
             id="a plain Pod goes before a member",
         ),
         pytest.param(
+            [running("a", "n1", cpu="1"), running("s-0", "n1", cpu="1", group="unknown")],
+            ["a"],
+            id="a plain Pod goes before a member of a group that is not there",
+        ),
+        pytest.param(
             [
                 group("s", 1, priorityClassName="low"),
                 running("a", "n1", cpu="1", priorityClassName="low"),
@@ -290,6 +295,17 @@ def boss(**spec: Any) -> Manifest:
             ],
             "n2",
             id="fewest broken budgets",
+        ),
+        pytest.param(
+            [
+                group("w", 1, disruptionMode={"all": {}}),
+                running("w-0", "n1", cpu="1", group="w", app="store"),
+                running("w-1", "n1", cpu="1", group="w", app="store"),
+                running("b", "n2", cpu="2", app="store", priorityClassName="mid"),
+                budget("keep", {"matchLabels": {"app": "store"}}, allowed=0),
+            ],
+            "n2",
+            id="fewest broken budgets, each Pod of a group counted",
         ),
         pytest.param(
             [running("a", "n1", cpu="2", priorityClassName="low"), running("b", "n2", cpu="2")],
