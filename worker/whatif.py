@@ -29,7 +29,7 @@ from store.log import EventLog
 from worker import moments
 from worker.batch import Outcome
 from worker.cluster import Cluster
-from worker.forks import Fork, advance_together, forks_of, keep
+from worker.forks import Fork, Pace, advance_together, forks_of, keep
 
 DEADLINE_S = 30.0
 """How long it may take, if nothing else is said."""
@@ -150,7 +150,8 @@ def whatif(
     complete = True
     if moment.position < head.position:
         stop = head.at if until is None else min(head.at, until)
-        complete = advance_together(forks, until=stop, late=late)
+        pace = Pace(parent.log, moment.position, head.position)
+        complete = advance_together(forks, pace=pace, until=stop, late=late)
         recorded = _recorded(parent, forks, stop)
     complete = complete and advance_together(forks, until=until, late=late)
     found, compared = _differences(*courses)
