@@ -122,6 +122,20 @@ def test_requests_come_again_where_they_stood_between_attempts(
     assert (found.recorded.requests, found.recorded.elsewhere) == (2, ())
 
 
+def test_a_gang_that_is_just_being_bound_is_whole_in_the_fork(sqlite_store: Store) -> None:
+    live = Live(sqlite_store)
+    live.apply(node("n1", cpu="2"), group("g", 2), *(pod(f"g-{n}", cpu="1", group="g") for n in range(2)))
+    live.wait(1).apply(pod("later", cpu="1")).wait(1)
+    log = live.cluster.log
+    first, last = (each.position for each in log.read() if each.type == "PodBound")
+
+    found = _ask(live, at=str(first))
+
+    assert found.fork.position == last
+    assert found.recorded is not None
+    assert found.recorded.elsewhere == ()
+
+
 def test_something_deleted(live: Live) -> None:
     assert _courses(_ask(live, _delete_a)) == {
         "Pod/default/a": ("Scheduled 1/1 n1", "Deleted 0/0"),
