@@ -114,6 +114,8 @@ def ganger(context: click.Context, store: str, cluster: str) -> None:
     Results go to standard output, notes and progress to standard error. Exit code 0 is yes, 1 is no,
     2 is wrong use or a failure.
     """
+    if not cluster:
+        raise click.BadParameter("a cluster has a name", context, param_hint="--cluster")
     context.obj = Settings(store=store, cluster=cluster)
 
 
