@@ -14,16 +14,16 @@ _PLENTY = 1000 * _MEBIBYTE
 def image_locality(roster: Roster, shape: PodShape) -> NDArray[np.int64]:
     """The scores, shape (N,); other Pods play no part.
 
-    An image counts with its size times the share of all nodes that have it, rounded down, so that
-    Pods do not crowd where it happens to be. Source: kube-scheduler 1.37, ImageLocality.
+    An image counts with its size times the share of all nodes that have it, also of those outside of a
+    placement, so that Pods do not crowd where it happens to be.
+    Source: kube-scheduler 1.37, ImageLocality.
     """
     scores = np.zeros(len(roster), dtype=np.int64)
     present = np.zeros(len(roster), dtype=np.object_)
     for image in shape.images:
-        sizes = [facts.images.get(image) for facts in roster.facts]
-        holders = sum(size is not None for size in sizes)
-        if holders:
-            present += np.array([(size or 0) * holders // len(roster) for size in sizes], dtype=np.object_)
+        sizes = [facts.images.get(image, 0) for facts in roster.facts]
+        if any(sizes):
+            present += np.array([roster.images.spread(size, image) for size in sizes], dtype=np.object_)
     if shape.images:
         most = _PLENTY * len(shape.images)
         counted = np.clip(present, _NEGLIGIBLE, most)
