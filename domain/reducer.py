@@ -451,9 +451,12 @@ def _what_helps(state: State, entity: Entity, pods: Iterable[Pod], asks: Asks) -
     them apart; a Pod with such rules can be helped by any Pod and any node. A single Pod can clear a
     node of somebody whose unit also keeps it away from elsewhere, once a Pod of the unit comes there.
     With topology constraints it also counts what is in use in each domain, and which node is in which.
+    Without a node no filter has refused anybody, so that any node that comes is worth a look.
     """
     if any(shape.peer is not None for shape in asks.shapes) or _is_constrained(state, entity):
         return Stir.RULE
+    if not state.node_records:
+        return Stir.MOVE
     told_apart = state.has_terms
     if told_apart and entity.is_pod:
         return Stir.MOVE

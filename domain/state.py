@@ -257,7 +257,7 @@ class State:
         """Put `group` where one is or may be; the names of all entities this makes, changes or ends."""
         leaves = self.leaves_of(kind, key)
         moved = [self.pods[pod] for leaf in leaves for pod in self.members_of(leaf).pending]
-        concerned = dict.fromkeys(map(self.forest.waits_as, leaves))
+        concerned = dict.fromkeys((*map(self.forest.waits_as, leaves), self.forest.waits_as(key, kind)))
         for pod in moved:
             self._leave_above(pod)
         groups = self.groups_of(kind)
@@ -274,7 +274,7 @@ class State:
             self.forest.put(group)
         for pod in moved:
             self._wait_above(pod)
-        concerned.update(dict.fromkeys(map(self.forest.waits_as, leaves)))
+        concerned.update(dict.fromkeys((*map(self.forest.waits_as, leaves), self.forest.waits_as(key, kind))))
         return tuple(concerned)
 
     def found_groups(self, groups: Iterable[Group]) -> None:

@@ -74,6 +74,13 @@ class Worker:
             self.cluster.refresh()
             return self._let_nodes_act() or (self.limits.decisions > 0 and self._decide())
 
+    def let_nodes_act(self) -> None:
+        """Let nodes do all that is due by now, while nobody is scheduled."""
+        with self.cluster.lock:
+            self.cluster.refresh()
+            while self._let_nodes_act():
+                pass
+
     def next_due(self) -> int | None:
         """The earliest moment at which time alone moves something; 0: at once; None: never."""
         acts = self._kubelet.next_due(self.cluster.state)
