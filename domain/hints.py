@@ -109,8 +109,6 @@ def _seen(state: State, peers: tuple[Peer, ...], position: int) -> None:
 
 def node_came(state: State, node: str, position: int) -> None:
     """There is a node `node` now."""
-    if len(state.nodes) == 1:  # without any no filter was asked, so that any of them may answer now
-        state.queue.stir(Stir.ROOM, position)
     if state.nodes.crowd.terms_on(node):
         state.queue.stir(Stir.MOVE, position)
     _node_changed(state, None, state.nodes.facts(node), position)

@@ -223,10 +223,6 @@ ROWS = [
         [node("n")], [pod("p", **ON_SSD)], now(node("n", labels={"disk": "ssd"})), True, id="the label comes"
     ),
     pytest.param(PACKED, SINGLE, ev.NodeDeleted(key="n", uid="uid-of-n"), False, id="a node goes"),
-    pytest.param([], SINGLE, fact(node("n", cpu="1")), True, id="the first node comes, of no use to a Pod"),
-    pytest.param(
-        [], gang(2, cpu="4"), fact(node("n", cpu="1")), True, id="the first node comes, of no use to a gang"
-    ),
     # Rules about other Pods
     pytest.param(
         [node("n")], [pod("p", **NEAR_WEB)], fact(web("w", node="n")), True, id="one to be near comes"
