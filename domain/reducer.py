@@ -157,7 +157,8 @@ def _pod_updated(state: State, updated: ev.PodUpdated, position: int, at: int) -
             hints.pod_ends(state, spec, position)
         if updated.object is UNSET:
             return
-    _moved(state, pod, spec, was_on, is_on, position)
+    arrived = before is not Standing.BOUND and after is Standing.BOUND
+    _moved(state, pod, spec, was_on, is_on, position, arrived=arrived)
     if after is Standing.BOUND:
         _room_taken(state, is_on, position)
     _look_again(state, pod, position, at)
@@ -214,7 +215,7 @@ def _pod_bound(state: State, bound: ev.PodBound, position: int, at: int) -> None
     pod.node, pod.nominated, pod.revision = bound.node, None, position
     pod.condition = Condition("True", "", "", at)
     state.enlist(pod)
-    _moved(state, pod, state.spec(pod), was_on, bound.node, position)
+    _moved(state, pod, state.spec(pod), was_on, bound.node, position, arrived=True)
     _room_taken(state, pod.node, position)
     if pod.group is None:
         state.queue.drop(f"Pod/{pod.key}")
@@ -303,11 +304,25 @@ def _place(state: State, pod: Pod) -> str | None:
     return pod.nominated if pod.key in state.nominated else None
 
 
-def _moved(state: State, pod: Pod, before: PodSpec, old: str | None, new: str | None, position: int) -> None:
-    """`pod`, whose spec was `before`, has its place on `new` now and had it on `old`."""
+def _moved(
+    state: State,
+    pod: Pod,
+    before: PodSpec,
+    old: str | None,
+    new: str | None,
+    position: int,
+    *,
+    arrived: bool = False,
+) -> None:
+    """`pod`, whose spec was `before`, has its place on `new` now and had it on `old`.
+
+    One that has `arrived` was nominated there at most: scores and rules about other Pods see it only now.
+    """
     after = state.spec(pod)
     if old is not None and old == new:
         hints.pod_changed(state, old, before, after, position)
+        if arrived:
+            hints.pod_came(state, new, after, position)
         return
     if old is not None:
         hints.pod_left(state, old, before, position)
