@@ -11,6 +11,7 @@ from click.shell_completion import CompletionItem
 from cli.errors import FromServer
 from cli.settings import DEFAULT_CLUSTER, DEFAULT_STORE, Settings
 from domain.errors import GangerError
+from domain.version import VERSION
 
 USE_OR_FAILURE = 2
 INTERRUPTED = 130
@@ -107,6 +108,7 @@ class Commands(click.Group):
     show_envvar=True,
     help="Which cluster of the store.",
 )
+@click.version_option(VERSION, message="ganger %(version)s", help="Print the version, as the command does.")
 @click.pass_context
 def ganger(context: click.Context, store: str, cluster: str) -> None:
     """Schedule gangs of Pods all-or-nothing, and look up why.

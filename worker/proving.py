@@ -3,7 +3,6 @@
 A fork is a State in memory; nothing of it reaches the log.
 """
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from itertools import count
@@ -62,14 +61,6 @@ def help_for(cluster: Cluster, state: State, kind: str, key: str, *, now: int, b
         return _Fork(image, manifest_at, now, budget).after(edits, goal)
 
     return what_helps(state, kind, key, stored=stored, fork=fork)
-
-
-def until(deadline: float) -> Budget | None:
-    """A budget that also ends `deadline` seconds from now; None if that is at once."""
-    if deadline <= 0:
-        return None
-    end = time.monotonic() + deadline
-    return Budget(stop=lambda: time.monotonic() >= end)
 
 
 class _Fork:
