@@ -6,6 +6,7 @@ node, so that rows are in the order of names and the first of equals is the smal
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from domain.node_facts import NodeFacts
 from domain.resources import CPU, MEMORY, PODS
 from domain.shapes import PodShape
+from domain.taints import Taint
 
 Mask: TypeAlias = NDArray[np.bool_]
 Whole: TypeAlias = NDArray[np.int64] | NDArray[np.object_]
@@ -170,15 +172,27 @@ class Roster:
         mask[[self.row[name] for name in names if name in self.row]] = True
         return mask
 
-    def each(self, facts: Callable[[NodeFacts], Hashable], judge: Callable[[Any], T]) -> list[T]:
-        """`judge(facts(node))` for every node, asked once for each distinct value of `facts`."""
-        verdicts: dict[Hashable, T] = {}
-        result = []
-        for value in map(facts, self.facts):
-            if value not in verdicts:
-                verdicts[value] = judge(value)
-            result.append(verdicts[value])
-        return result
+    def by_taints(self, judge: Callable[[tuple[Taint, ...]], int], dtype: type[Element]) -> NDArray[Element]:
+        """What `judge` says of the taints of each node, asked once for each distinct value."""
+        distinct, codes = self._taints
+        return np.array([judge(taints) for taints in distinct], dtype=dtype)[codes]
+
+    @cached_property
+    def _taints(self) -> tuple[list[tuple[Taint, ...]], Rows]:
+        """The distinct taints of nodes, and for each node its index among them."""
+        numbers: dict[tuple[Taint, ...], int] = {}
+        codes = [numbers.setdefault(facts.taints, len(numbers)) for facts in self.facts]
+        return list(numbers), np.array(codes, dtype=np.intp)
+
+    @cached_property
+    def cordoned(self) -> Mask:
+        """The nodes that are unschedulable."""
+        return np.array([facts.unschedulable for facts in self.facts], dtype=np.bool_)
+
+    @cached_property
+    def stocked(self) -> list[int]:
+        """The rows of nodes that report any images."""
+        return [row for row, facts in enumerate(self.facts) if facts.images]
 
 
 def _resources(nodes: Iterable[NodeFacts]) -> list[str]:

@@ -128,6 +128,28 @@ class State:
                     self._wait_above(pod)
                 self.forest.count(pod.group)
 
+    def bind(self, pod: Pod, node: str) -> None:
+        """Put `pod`, which has no node yet, on `node`: as `delist`, the change, and `enlist`.
+
+        One that leaves our queue for it counts in its group as before.
+        """
+        if self.standing(pod) is not Standing.PENDING:
+            self.delist(pod)
+            pod.node, pod.nominated = node, None
+            self.enlist(pod)
+            return
+        self.nominated.pop(pod.key, None)
+        pod.node, pod.nominated = node, None
+        self._take(node, pod, 1)
+        if pod.disruption is not None:
+            self.evicted[pod.key] = None
+        if pod.group is not None:
+            members = self.members[pod.group]
+            self._leave(members, pod)
+            members.bound[pod.key] = None
+            if not self.forest.is_alone(pod.group):
+                self._leave_above(pod)
+
     def found_pods(self, pods: Sequence[Pod]) -> None:
         """Add all its Pods to a State that has its groups: as `enlist` of one after the other, but faster.
 
@@ -300,6 +322,13 @@ class State:
             return self._waiting.get(name) or Waiting()
         whole = self.forest.is_alone(key) or self.forest.waits_as(key) == name
         return self.members_of(key) if whole else Waiting()
+
+    def queued_with(self, group: str) -> tuple[str, Waiting]:
+        """The name of the entity as which Pods of `group` wait, and all who wait as it."""
+        if self.forest.is_alone(group):
+            return f"{POD_GROUP}/{group}", self.members.get(group) or Waiting()
+        name = self.forest.waits_as(group)
+        return name, self.waiting_as(name)
 
     def pending_of(self, entity: Entity) -> Iterator[Pod]:
         """The Pods that wait as `entity`, oldest first, dying ones included."""
