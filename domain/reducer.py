@@ -130,7 +130,8 @@ def _pod_added(state: State, added: ev.PodAdded, position: int, at: int) -> None
 def _pod_updated(state: State, updated: ev.PodUpdated, position: int, at: int) -> None:
     pod = _the_pod(state, updated.key, None)
     pod.revision = position
-    if updated.object is UNSET and updated.deletion is None and _only_runs_on(pod, updated, at):
+    if _is_report(updated, pod) and updated.status is not UNSET:
+        _pod_observed(state, pod, read_status(updated.status), position, at)
         return
     before, was_on, spec = state.standing(pod), _place(state, pod), state.spec(pod)
     stayed = pod.deletion is None
@@ -181,17 +182,23 @@ def _replace_pod(state: State, pod: Pod, updated: ev.PodUpdated, position: int, 
     return manifest.status
 
 
-def _only_runs_on(pod: Pod, updated: ev.PodUpdated, at: int) -> bool:
-    """Take over the status of a bound Pod that neither ended nor ends; False if it is another case."""
-    if updated.status is UNSET or pod.node is None or pod.phase in TERMINAL_PHASES:
-        return False
-    status = read_status(updated.status)
-    if status.phase in TERMINAL_PHASES:
-        return False
-    pod.phase = status.phase
+def _is_report(updated: ev.PodUpdated, pod: Pod) -> bool:
+    """Whether all that changed is what the node of `pod`, which had not ended, says of it."""
+    return updated.object is UNSET and updated.deletion is None and _runs(pod)
+
+
+def _pod_observed(state: State, pod: Pod, status: PodStatus, position: int, at: int) -> None:
+    """Take over what the node of a Pod that has not ended says of it: it runs, or has ended now."""
     if status.start_time is not None:
         pod.started_us = moment(status.start_time, at)
-    return True
+    if status.phase not in TERMINAL_PHASES:
+        pod.phase = status.phase
+        return
+    assert pod.node is not None
+    state.delist(pod)
+    pod.phase, pod.nominated = status.phase, None
+    hints.pod_left(state, pod.node, state.spec(pod), position)
+    _look_again(state, pod, position, at)
 
 
 def _pod_deleted(state: State, deleted: ev.PodDeleted, position: int, at: int) -> None:
@@ -298,9 +305,14 @@ def _deletion_in(metadata: Metadata, at: int) -> ev.Deletion | None:
 
 def _place(state: State, pod: Pod) -> str | None:
     """The node that `pod` is on or nominated to, if it uses or keeps anything there."""
-    if state.standing(pod) is Standing.BOUND:
+    if _runs(pod):
         return pod.node
     return pod.nominated if pod.key in state.nominated else None
+
+
+def _runs(pod: Pod) -> bool:
+    """Whether `pod` is on a node and has not ended."""
+    return pod.node is not None and pod.phase not in TERMINAL_PHASES
 
 
 def _moved(state: State, pod: Pod, before: PodSpec, old: str | None, new: str | None, position: int) -> None:

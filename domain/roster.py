@@ -6,7 +6,6 @@ node, so that rows are in the order of names and the first of equals is the smal
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -114,6 +113,16 @@ class Roster:
         )
         self.balance = _balance(self.allocatable[self.column[CPU]], self.allocatable[self.column[MEMORY]])
         """None where the products do not fit int64."""
+        self.cordoned = np.array([facts.unschedulable for facts in self.facts], dtype=np.bool_)
+        """The nodes that are unschedulable."""
+        self.stocked = [row for row, facts in enumerate(self.facts) if facts.images]
+        """The rows of the nodes that report any images."""
+        numbers: dict[tuple[Taint, ...], int] = {}
+        self._tainted = np.array(
+            [numbers.setdefault(facts.taints, len(numbers)) for facts in self.facts], dtype=np.intp
+        )
+        self._taints = list(numbers)
+        """The distinct taints of nodes, to which `_tainted` has an index for each node."""
         self._labels: dict[str, Labels] = {}
         self._domains: dict[str, Domains] = {}
         self._offered: dict[str, Whole] = {}
@@ -174,25 +183,7 @@ class Roster:
 
     def by_taints(self, judge: Callable[[tuple[Taint, ...]], int], dtype: type[Element]) -> NDArray[Element]:
         """What `judge` says of the taints of each node, asked once for each distinct value."""
-        distinct, codes = self._taints
-        return np.array([judge(taints) for taints in distinct], dtype=dtype)[codes]
-
-    @cached_property
-    def _taints(self) -> tuple[list[tuple[Taint, ...]], Rows]:
-        """The distinct taints of nodes, and for each node its index among them."""
-        numbers: dict[tuple[Taint, ...], int] = {}
-        codes = [numbers.setdefault(facts.taints, len(numbers)) for facts in self.facts]
-        return list(numbers), np.array(codes, dtype=np.intp)
-
-    @cached_property
-    def cordoned(self) -> Mask:
-        """The nodes that are unschedulable."""
-        return np.array([facts.unschedulable for facts in self.facts], dtype=np.bool_)
-
-    @cached_property
-    def stocked(self) -> list[int]:
-        """The rows of nodes that report any images."""
-        return [row for row, facts in enumerate(self.facts) if facts.images]
+        return np.array([judge(taints) for taints in self._taints], dtype=dtype)[self._tainted]
 
 
 def _resources(nodes: Iterable[NodeFacts]) -> list[str]:

@@ -146,7 +146,7 @@ class State:
         if pod.group is not None:
             members = self.members[pod.group]
             self._leave(members, pod)
-            members.bound[pod.key] = None
+            members.of(Standing.BOUND)[pod.key] = None
             if not self.forest.is_alone(pod.group):
                 self._leave_above(pod)
 
@@ -277,11 +277,26 @@ class State:
 
     def _exchange(self, kind: str, key: str, group: Group | None) -> tuple[str, ...]:
         """Put `group` where one is or may be; the names of all entities this makes, changes or ends."""
+        if self._stays_alone(kind, key, group):
+            self._put_in_place(kind, key, group)
+            return (f"{POD_GROUP}/{key}",)
         leaves = self.leaves_of(kind, key)
         moved = [self.pods[pod] for leaf in leaves for pod in self.members_of(leaf).pending]
         concerned = dict.fromkeys(map(self.forest.waits_as, leaves))
         for pod in moved:
             self._leave_above(pod)
+        self._put_in_place(kind, key, group)
+        for pod in moved:
+            self._wait_above(pod)
+        concerned.update(dict.fromkeys(map(self.forest.waits_as, leaves)))
+        return tuple(concerned)
+
+    def _stays_alone(self, kind: str, key: str, group: Group | None) -> bool:
+        """Whether this is a PodGroup without a parent, before and after: its Pods wait as they did."""
+        return kind == POD_GROUP and self.forest.is_alone(key) and (group is None or group.parent is None)
+
+    def _put_in_place(self, kind: str, key: str, group: Group | None) -> None:
+        """Put `group` where one is or may be, whoever waits as it."""
         groups = self.groups_of(kind)
         before = groups.get(key)
         if group is not None:
@@ -294,10 +309,6 @@ class State:
             self.forest.drop(before)
         if group is not None:
             self.forest.put(group)
-        for pod in moved:
-            self._wait_above(pod)
-        concerned.update(dict.fromkeys(map(self.forest.waits_as, leaves)))
-        return tuple(concerned)
 
     def found_groups(self, groups: Iterable[Group]) -> None:
         """Add all its groups to a State that has no Pods yet: as `put_group` of one after the other."""

@@ -11,8 +11,7 @@ from domain.state import State
 
 def rules_in_play(state: State, pods: Iterable[Pod]) -> bool:
     """Whether one of `pods`, or some Pod on a node or nominated to one, has rules about other Pods."""
-    specs = {pod.spec for pod in pods}
-    return state.has_terms or any(state.specs.all[spec].shape.peer is not None for spec in specs)
+    return state.has_terms or any(state.spec(pod).shape.peer is not None for pod in pods)
 
 
 def shape_with_peer(state: State, pod: Pod) -> PodShape:
@@ -26,8 +25,7 @@ def shaped(state: State, pods: Sequence[Pod]) -> list[tuple[Pod, PodShape]]:
     Namespace and labels are part of it only if some rule could look at them; equal shapes are one.
     """
     if not rules_in_play(state, pods):
-        specs = state.specs.all
-        return [(pod, specs[pod.spec].shape) for pod in pods]
+        return [(pod, state.spec(pod).shape) for pod in pods]
     seen: dict[int, PodShape] = {}
     shapes: dict[PodShape, PodShape] = {}
     for pod in pods:
