@@ -331,8 +331,7 @@ class Queue:
         An entity whose Pods come or leave one after the other gets it once, when somebody asks.
         """
         for name, ticket in self._untried.items():
-            if self._tickets[name] == ticket:
-                heapq.heappush(self._ready, (self.entities[name].order(), ticket, name))
+            heapq.heappush(self._ready, (self.entities[name].order(), ticket, name))
         self._untried.clear()
 
     def _head(self, heap: list) -> tuple | None:  # type: ignore[type-arg]

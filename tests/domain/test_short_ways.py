@@ -7,10 +7,12 @@ from unittest.mock import patch
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Raw
 
 from books import Book
+from build import Story, node, pod
 from domain import reducer
-from domain.events import PodBound
+from domain.events import PodBound, PodGroupDeleted, PodUpdated
 from domain.objects import Pod
 from domain.reducer import fold
 from domain.state import State, encode_state
@@ -61,17 +63,20 @@ def whose_turn(state: State, now: int) -> tuple[object, ...]:
     return queue.first_due(now), queue.next_due(), queue.next_to_speak(now), lanes
 
 
-def others_bind(book: Book, random: Random) -> None:
-    """Somebody else binds Pods, whoever they belong to and whether they wait alone or not."""
+def others_act(book: Book, random: Random) -> None:
+    """Somebody else binds Pods, whoever they belong to, and takes groups away, whoever needs them."""
     without = [pod for pod in book.state.pods.values() if pod.node is None]
     nodes = sorted(book.state.node_records)
-    for pod in random.sample(without, random.randint(0, len(without)) if nodes else 0):
-        book.append(PodBound(pod=pod.key, uid=pod.uid, group=pod.group, node=random.choice(nodes)))
+    for each in random.sample(without, random.randint(0, len(without)) if nodes else 0):
+        book.append(PodBound(pod=each.key, uid=each.uid, group=each.group, node=random.choice(nodes)))
+    for group in list(book.state.groups.values()):
+        if random.random() < 0.2:
+            book.append(PodGroupDeleted(key=group.key, uid=group.uid))
 
 
 @given(books(min_size=10), st.randoms(use_true_random=False))
 def test_every_short_way(book: Book, random: Random) -> None:
-    others_bind(book, random)
+    others_act(book, random)
     book.settle()
     short, long = State(), State()
     for event in book.events:
@@ -83,7 +88,7 @@ def test_every_short_way(book: Book, random: Random) -> None:
 
 @given(books(min_size=10), st.randoms(use_true_random=False))
 def test_whose_turn_it_is_does_not_depend_on_who_has_asked(book: Book, random: Random) -> None:
-    others_bind(book, random)
+    others_act(book, random)
     book.settle()
     asked = State()
     for event in book.events:
@@ -91,3 +96,11 @@ def test_whose_turn_it_is_does_not_depend_on_who_has_asked(book: Book, random: R
         if random.random() < 0.1:
             unasked = fold(State(), book.events[: event.position])
             assert whose_turn(unasked, event.at) == whose_turn(asked, event.at), event
+
+
+def test_a_pod_that_ends_hopes_for_nothing() -> None:
+    hopeful = {**pod("a", node="n"), "status": {"nominatedNodeName": "n"}}
+    story = Story(node("n"), hopeful)
+    assert story.state.pods["default/a"].nominated == "n"
+    story.append(PodUpdated(key="default/a", status=Raw(b'{"phase":"Succeeded"}')))
+    assert story.state.pods["default/a"].nominated is None
