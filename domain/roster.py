@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from domain.node_facts import NodeFacts
 from domain.resources import CPU, MEMORY, PODS
 from domain.shapes import PodShape
+from domain.taints import Taint
 
 Mask: TypeAlias = NDArray[np.bool_]
 Whole: TypeAlias = NDArray[np.int64] | NDArray[np.object_]
@@ -131,6 +132,16 @@ class Roster:
         self.balance = _balance(self.allocatable[self.column[CPU]], self.allocatable[self.column[MEMORY]])
         """None where the products do not fit int64."""
         self.images = Images(self.facts) if images is None else images
+        self.cordoned = np.array([facts.unschedulable for facts in self.facts], dtype=np.bool_)
+        """The nodes that are unschedulable."""
+        self.stocked = [row for row, facts in enumerate(self.facts) if facts.images]
+        """The rows of the nodes that report any images."""
+        numbers: dict[tuple[Taint, ...], int] = {}
+        self._tainted = np.array(
+            [numbers.setdefault(facts.taints, len(numbers)) for facts in self.facts], dtype=np.intp
+        )
+        self._taints = list(numbers)
+        """The distinct taints of nodes, to which `_tainted` has an index for each node."""
         self._labels: dict[str, Labels] = {}
         self._domains: dict[str, Domains] = {}
         self._offered: dict[str, Whole] = {}
@@ -189,15 +200,9 @@ class Roster:
         mask[[self.row[name] for name in names if name in self.row]] = True
         return mask
 
-    def each(self, facts: Callable[[NodeFacts], Hashable], judge: Callable[[Any], T]) -> list[T]:
-        """`judge(facts(node))` for every node, asked once for each distinct value of `facts`."""
-        verdicts: dict[Hashable, T] = {}
-        result = []
-        for value in map(facts, self.facts):
-            if value not in verdicts:
-                verdicts[value] = judge(value)
-            result.append(verdicts[value])
-        return result
+    def by_taints(self, judge: Callable[[tuple[Taint, ...]], int], dtype: type[Element]) -> NDArray[Element]:
+        """What `judge` says of the taints of each node, asked once for each distinct value."""
+        return np.array([judge(taints) for taints in self._taints], dtype=dtype)[self._tainted]
 
 
 def _resources(nodes: Iterable[NodeFacts]) -> list[str]:

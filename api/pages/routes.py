@@ -29,10 +29,9 @@ from domain.waiting import waiting_line
 from domain.whathelps.budget import DEADLINE_S
 from store.tables import ATTEMPT
 from worker.cluster import Cluster
-from worker.explaining import why
+from worker.explaining import until, why
 from worker.history import Entry, attempt_in, entries, events_of
 from worker.moments import FORMS
-from worker.proving import until
 from worker.status import status_code
 
 ROWS: Final = 200
