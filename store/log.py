@@ -24,6 +24,9 @@ PAGE: Final = 1000
 HISTORY_PAGE: Final = 2_000
 """The same for events that lie here and there in the log."""
 
+BEYOND: Final = 2**63 - 1
+"""A position that no log reaches, and the largest that a database takes."""
+
 KNOWN_OBJECTS: Final = 1 << 18
 """Objects whose ids are kept in memory; beyond it they are forgotten and looked up again."""
 
@@ -139,7 +142,7 @@ class EventLog:
 
     def get(self, position: int) -> StoredEvent | None:
         """The event at `position`, None if there is none."""
-        return next(iter(self.read_positions([position])), None)
+        return next(iter(self.read_positions([min(position, BEYOND)])), None)
 
     def read_positions(self, positions: Sequence[int]) -> list[StoredEvent]:
         """The events at `positions`, those that exist, in the order of the log."""
@@ -331,7 +334,7 @@ class EventLog:
         newest_first: bool,
     ) -> Iterator[StoredEvent]:
         """The events at the positions that `query` gives, a page at a time."""
-        low, high = after, until
+        low, high = min(after, BEYOND), None if until is None else min(until, BEYOND)
         query = query.order_by(position.desc() if newest_first else position).correlate(None)
         left = limit
         while left is None or left > 0:
