@@ -1,9 +1,12 @@
 """The `ganger` command: global options, a module for each subcommand, errors as a line and a code."""
 
+import codecs
+import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
+from io import TextIOWrapper
 
 import click
 from click.shell_completion import CompletionItem
@@ -17,6 +20,8 @@ USE_OR_FAILURE = 2
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 """The code that a shell gives a program which the reader of its output did not wait for."""
+
+_ESCAPED = "ganger.escaped"
 
 SECTIONS: Mapping[str, Mapping[str, str]] = {
     "Objects": {
@@ -156,9 +161,18 @@ def run(arguments: Sequence[str]) -> int:
 
 def main() -> None:
     """Run the command line of this process."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        codecs.register_error(_ESCAPED, _escaped)
+        sys.stdout.reconfigure(errors=_ESCAPED)
     if "_GANGER_COMPLETE" in os.environ:
         ganger.main(prog_name="ganger")
     sys.exit(run(sys.argv[1:]))
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    """Letters that the locale does not have, as JSON writes them, so that JSON stays valid."""
+    assert isinstance(error, UnicodeEncodeError), "only output has this handler"
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
 def _told(error: click.ClickException) -> str:

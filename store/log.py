@@ -24,8 +24,8 @@ PAGE: Final = 1000
 HISTORY_PAGE: Final = 2_000
 """The same for events that lie here and there in the log."""
 
-_LAST_POSITION: Final = 2**63 - 1
-"""The greatest that the databases can hold."""
+BEYOND: Final = 2**63 - 1
+"""A position that no log reaches, and the largest that a database takes."""
 
 KNOWN_OBJECTS: Final = 1 << 18
 """Objects whose ids are kept in memory; beyond it they are forgotten and looked up again."""
@@ -173,7 +173,7 @@ class EventLog:
 
     def get(self, position: int) -> StoredEvent | None:
         """The event at `position`, None if there is none."""
-        return next(iter(self.read_positions([position])), None)
+        return next(iter(self.read_positions([min(position, BEYOND)])), None)
 
     def read_positions(self, positions: Sequence[int]) -> list[StoredEvent]:
         """The events at `positions`, those that exist, in the order of the log."""
@@ -351,7 +351,7 @@ class EventLog:
     ) -> Iterator[StoredEvent]:
         """What `query` finds, a page at a time; `what` are its parameters beside bounds and size."""
         statement = query.backward if newest_first else query.forward
-        low, high = after, _LAST_POSITION if until is None else until
+        low, high = min(after, BEYOND), BEYOND if until is None else min(until, BEYOND)
         left = limit
         while left is None or left > 0:
             size = HISTORY_PAGE if left is None else min(HISTORY_PAGE, left)

@@ -1,5 +1,6 @@
 """One cluster: its log, the State folded from it, and requests to it."""
 
+import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -46,6 +47,10 @@ folds fewer, in some hundredths of a second."""
 
 MANIFESTS_AT_A_TIME = 500
 """How many manifests are read by one query; databases bound the number of its parameters."""
+
+CLUSTER_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+CLUSTER_NAME_RULE = "must be a lowercase RFC 1123 subdomain, such as 'team-a'"
+"""What the name of a cluster has to be like to stand in the path of a URL."""
 
 SCHEDULER = "scheduler"
 USER = "user"

@@ -1,6 +1,6 @@
 """Trying changes on forks: admitted as a user's would be, decided in virtual time, seen in the State.
 
-A fork is a State in memory; nothing of it reaches the log.
+A fork is a State in memory: it has no log, unlike those of `worker.forks`, and costs a tenth of them.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
-from domain.errors import Expired
+from domain.errors import BadRequest, Expired
 from domain.events import (
     BindingFailed,
     Event,
@@ -28,7 +28,7 @@ from store.errors import StreamNotEmpty
 from store.log import EventLog
 from worker import moments
 from worker.batch import Outcome
-from worker.cluster import Cluster
+from worker.cluster import CLUSTER_NAME, CLUSTER_NAME_RULE, Cluster
 from worker.forks import Fork, Pace, advance_together, forks_of, keep
 from worker.windows import end_of_batch
 
@@ -132,8 +132,8 @@ def whatif(
     What the log holds after that moment is asked for again in both forks. Events that were appended
     together stay together: a moment amid them is the one after them. They run for `span_us`
     microseconds, or until all is at rest. Nothing is appended to the log of `parent`; with `save` the
-    changed fork is kept as a stream of that name. Raises Expired for the future, StreamNotEmpty, and
-    whatever `change` raises.
+    changed fork is kept as a stream of that name. Raises Expired for the future, StreamNotEmpty, BadRequest
+    for a name that no cluster can have, and whatever `change` raises.
     """
     ends = time.monotonic() + deadline_s
     head = parent.log.head()
@@ -172,7 +172,9 @@ def whatif(
 
 
 def _check_unused(parent: Cluster, name: str) -> None:
-    """Raise StreamNotEmpty before anything is run for it."""
+    """Raise BadRequest or StreamNotEmpty before anything is run for it."""
+    if not CLUSTER_NAME.fullmatch(name):
+        raise BadRequest(f'save: Invalid value: "{name}": {CLUSTER_NAME_RULE}')
     position = EventLog(parent.log.store, name).head().position
     if position:
         raise StreamNotEmpty(name, position)

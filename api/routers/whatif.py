@@ -31,7 +31,7 @@ class Target(Wire):
     name: str
 
 
-class Question(Wire):
+class Question(Wire, extra="forbid"):
     """What is to be otherwise: `configuration` first, then `delete`, then `apply`."""
 
     at: str | None = Field(None, description=AT)
@@ -39,9 +39,7 @@ class Question(Wire):
     delete: list[Target] = Field([])
     configuration: dict[str, Any] | None = Field(None, description="a KubeSchedulerConfiguration")
     span: str | None = Field(None, alias="for", description="so long (15m), not until all is at rest")
-    save: str | None = Field(
-        None, min_length=1, description="keep the changed fork as a cluster of this name"
-    )
+    save: str | None = Field(None, description="keep the changed fork as a cluster of this name")
     deadline_seconds: float = Field(DEADLINE_S, ge=0, le=DEADLINE_S, description="when to cut it off")
 
 

@@ -20,7 +20,8 @@ def current(settings: Settings) -> int:
     if found == wanted:
         print(f"{found} (up to date)")
         return 0
-    print(f"{found or 'none'} (this ganger wants {wanted}: run `ganger db upgrade`)")
+    advice = "run `ganger db upgrade`" if found is None or found < wanted else "upgrade the program"
+    print(f"{found or 'none'} (this ganger wants {wanted}: {advice})")
     return 1
 
 

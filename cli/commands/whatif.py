@@ -75,8 +75,6 @@ def command(
     """
     from cli.text.whatif import render_whatif
 
-    if save == "":
-        raise click.BadParameter("a cluster has a name", click.get_current_context(), param_hint="--save")
     changes = _Changes(
         namespace=namespace,
         config=_one(config),

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+from msgspec.structs import replace
 
 from domain.events import PlacementFinding
 from domain.resources import PODS, at_rest, shortage
@@ -25,25 +26,19 @@ def shortfall(
 
     `scheduled` and `text` are those of its outcome there, `misfits` those of the PodGroup that decided it.
     """
+    found = PlacementFinding(domain=name, nodes=len(room), reason=text, scheduled=scheduled)
     if not misfits:
-        return PlacementFinding(domain=name, nodes=len(room), reason=text, scheduled=scheduled)
+        return found
     shape, diagnosis = misfits[0].shape, misfits[0].diagnosis
     counts: dict[str, int] = {}
     for said in diagnosis.nodes:
         counts[said.reason] = counts.get(said.reason, 0) + said.count
     reason = min(counts, key=lambda reason: (-counts[reason], reason), default=diagnosis.message)
+    found = replace(found, reason=reason)
     resource = _resources_by_reason(shape).get(reason)
     if resource is None:
-        return PlacementFinding(domain=name, nodes=len(room), reason=reason, scheduled=scheduled)
-    return PlacementFinding(
-        asked=at_rest(_asked(branch, resource)),
-        domain=name,
-        free=at_rest(sum(_free(room, shape, resource).tolist())),
-        nodes=len(room),
-        reason=reason,
-        resource=resource,
-        scheduled=scheduled,
-    )
+        return found
+    return _short_of(found, resource, _asked(branch, resource), sum(_free(room, shape, resource).tolist()))
 
 
 def shortfalls(
@@ -61,27 +56,23 @@ def shortfalls(
     }
     findings = []
     for number in numbers:
-        name, tally, reason = found.domains.names[number], found.tallies[number], reasons[number]
-        if (text := _text(branch, tally)) is not None:
-            finding = PlacementFinding(
-                domain=name, nodes=nodes[number], reason=text, scheduled=tally.scheduled
-            )
-        elif reason not in short:
-            finding = PlacementFinding(
-                domain=name, nodes=nodes[number], reason=reason, scheduled=tally.scheduled
-            )
-        else:
-            finding = PlacementFinding(
-                asked=at_rest(asked[reason]),
-                domain=name,
-                free=at_rest(free[reason][number]),
-                nodes=nodes[number],
-                reason=reason,
-                resource=short[reason],
-                scheduled=tally.scheduled,
-            )
+        tally = found.tallies[number]
+        reason = _text(branch, tally) or reasons[number]
+        finding = PlacementFinding(
+            domain=found.domains.names[number],
+            nodes=nodes[number],
+            reason=reason,
+            scheduled=tally.scheduled,
+        )
+        if reason in short:
+            finding = _short_of(finding, short[reason], asked[reason], free[reason][number])
         findings.append(finding)
     return tuple(findings)
+
+
+def _short_of(found: PlacementFinding, resource: str, asked: int, free: int) -> PlacementFinding:
+    """`found`, of which the reason is that too little of `resource` is free, with the amounts."""
+    return replace(found, resource=resource, asked=at_rest(asked), free=at_rest(free))
 
 
 def _text(branch: Branch, tally: Tally) -> str | None:

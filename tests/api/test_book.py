@@ -260,6 +260,8 @@ def test_the_whole_state(rejected: Api) -> None:
         pytest.param(f"{BOOK}/queue?at=7", (410, "Expired"), id="queue in the future"),
         pytest.param(f"{BOOK}/state?at=7", (410, "Expired"), id="state in the future"),
         pytest.param(f"{BOOK}/log/7", (410, "Expired"), id="event of the future"),
+        pytest.param(f"{BOOK}/log/{2**70}", (410, "Expired"), id="event of a future that no log reaches"),
+        pytest.param(f"{BOOK}/attempts/{2**70}", (404, "NotFound"), id="attempt that no log reaches"),
         pytest.param(f"{BOOK}/log/x", (400, "BadRequest"), id="position that is none"),
         pytest.param(f"{BOOK}/log?after=-1", (400, "BadRequest"), id="before the beginning"),
         pytest.param(f"{BOOK}/log?limit=10001", (400, "BadRequest"), id="too large a page"),

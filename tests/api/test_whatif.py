@@ -73,6 +73,11 @@ def test_a_fork_that_is_kept(full: Api) -> None:
         pytest.param({"at": "x"}, 400, 'at: Invalid value: "x"', id="no moment"),
         pytest.param({"for": "x"}, 400, 'for: Invalid value: "x": must be a length', id="no span"),
         pytest.param({"delete": [{"kind": "Pod"}]}, 400, "delete.0.name: Required value", id="no name"),
+        pytest.param({"for": f"{10**9}d"}, 400, "must be at most 36500d", id="no end"),
+        pytest.param(
+            {"save": "a/b"}, 400, 'save: Invalid value: "a/b": must be a lowercase', id="no cluster"
+        ),
+        pytest.param({"aplly": []}, 400, "aplly", id="a field that is none"),
         pytest.param({"deadlineSeconds": 999}, 400, "deadlineSeconds: Invalid value: 999", id="too long"),
         pytest.param(
             {"delete": [{"kind": "Pod", "name": "none"}]}, 404, 'pods "none" not found', id="not there"

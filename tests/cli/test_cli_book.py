@@ -233,11 +233,16 @@ def test_the_schema(ganger: Ganger, folder: Path) -> None:
     assert ganger.out("db", "upgrade") == "0003 (up to date already)\n"
     assert ganger.out("db", "current") == "0003 (up to date)\n"
 
+    connection = sqlite3.connect(folder / "ganger.db")
+    with connection:
+        connection.execute("UPDATE ganger_schema SET version_num = '9999'")
+    connection.close()
+    newer = ganger("db", "current")
+    assert (newer.code, newer.out) == (1, "9999 (this ganger wants 0003: upgrade the program)\n")
+
 
 @pytest.mark.parametrize("path", ["notes.txt", "other.db"])
 def test_what_is_not_a_store(ganger: Ganger, folder: Path, path: str) -> None:
-    import sqlite3
-
     if path == "other.db":
         with sqlite3.connect(folder / path) as connection:
             connection.execute("CREATE TABLE mine (x)")

@@ -1,5 +1,6 @@
 """The command as a process: exit codes, streams, pipes, signals, terminals."""
 
+import json
 import os
 import pty
 import signal
@@ -81,6 +82,14 @@ def test_exit_codes_and_streams(book: Book, words: list[str], code: int, out: st
     assert bool(done.stdout) is bool(out)
     assert done.stderr.startswith(err)
     assert bool(done.stderr) is bool(err)
+
+
+def test_a_locale_without_the_letters_is_no_failure(book: Book) -> None:
+    book.apply(node("n9") | {"metadata": {"name": "n9", "annotations": {"note": "größe 🙂"}}})
+    shown = call("get", "node", "n9", "-o", "json", PYTHONIOENCODING="ascii")
+
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert json.loads(shown.stdout)["metadata"]["annotations"]["note"] == "größe 🙂"
 
 
 def test_the_settings_can_come_from_the_environment(book: Book, folder: Path) -> None:

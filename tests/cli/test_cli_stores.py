@@ -48,6 +48,23 @@ def test_a_log_keeps_its_hash_in_another_database(postgres_url: str, ganger: Gan
     assert ganger.out("--store", postgres_url, "replay") == ganger.out("replay")
 
 
+def test_forks_windows_and_redaction_on_postgres(postgres_url: str, ganger: Ganger, folder: Path) -> None:
+    store = ("--store", postgres_url)
+    ganger.out(*store, "apply", "-f", "-", stdin=MANIFESTS)
+    ganger(*store, "run", "--until-settled", "--virtual-time")
+    (folder / "more.yaml").write_text(yaml.safe_dump(node("more", gpu=8)))
+
+    assert ganger(*store, "whatif", "-f", "more.yaml", "--at", "4", "--save", "fork").code == 1
+    assert ganger.out(*store, "--cluster", "fork", "replay").splitlines()[-1].startswith("same: ")
+    assert ganger(*store, "diff", "--from", "4").code == 1
+    assert ganger.error(*store, "get", "pods", "--at", str(2**70)).endswith("the log ends at 8")
+    ganger(*store, "log", "export", "--since", "4", "--redact", "window.zst")
+    assert ganger(*store, "--cluster", "window", "log", "import", "window.zst").code == 0
+    assert "take this window from the whole log" in ganger.error(
+        *store, "--cluster", "window", "log", "export", "--redact"
+    )
+
+
 @pytest.mark.parametrize(
     ("store", "error"),
     [

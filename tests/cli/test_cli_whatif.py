@@ -89,6 +89,9 @@ def test_a_fork_that_is_kept(book: Book, ganger: Ganger, more: str) -> None:
     ("words", "told"),
     [
         pytest.param(["--for", "x"], "'x' must be a length of time, such as 90s", id="no span"),
+        pytest.param(["--for", f"{10**9}d"], "must be at most 36500d", id="no end"),
+        pytest.param(["--save", ""], 'save: Invalid value: "": must be a lowercase', id="no cluster"),
+        pytest.param(["--deadline", "x"], "is no number of seconds, such as 5s or 0.5", id="no deadline"),
         pytest.param(["--at", "99"], "position 99 is in the future", id="the future"),
         pytest.param(["--delete", "pod/none"], 'pods "none" not found', id="nothing to delete"),
         pytest.param(["--delete", "pod"], "an object is named by KIND NAME or KIND/NAME", id="no name"),

@@ -1,6 +1,7 @@
 """Reading: ranges, history by subject, by type, by time; and that an index serves them."""
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from sqlalchemy import event as sa_event
@@ -105,6 +106,16 @@ def test_history_and_type(log: EventLog, by: str, options: dict[str, int], expec
         log.history("Pod/default/odd", **options) if by == "subject" else log.of_type("Odd", **options)  # type: ignore[arg-type]
     )
     assert [event.position for event in found] == expected
+
+
+def test_no_position_is_too_large_to_be_asked_for(log: EventLog) -> None:
+    log.append([draft("a")], at=1)
+    far = 2**70
+    assert log.get(far) is None
+    for read in (log.read, partial(log.history, "Pod/default/a"), partial(log.of_type, "Odd")):
+        assert list(read(after=far)) == []
+        assert list(read(after=far, until=far + 1)) == []
+    assert [event.position for event in log.history("Pod/default/a", until=far)] == [1]
 
 
 def test_a_long_history_comes_in_pages(log: EventLog) -> None:
