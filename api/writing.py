@@ -1,7 +1,7 @@
 """Requests that change something: what is asked of the cluster, and what is answered."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from fastapi.responses import Response
@@ -9,6 +9,8 @@ from fastapi.responses import Response
 from api.clusters import Served
 from api.deleting import DeleteOptions, Deletion, gone
 from api.errors import bad_value
+from api.patches import Change
+from api.replacing import Replacing, name_of
 from api.replies import json_reply
 from api.resource import Resource
 from domain.configuration import CONFIGURATION
@@ -24,7 +26,7 @@ async def create(
     answer = await _ask(
         served,
         lambda batch: batch.create(manifest, namespace=namespace),
-        about=_about(resource, namespace, _name(manifest)),
+        about=_about(resource, namespace, name_of(manifest)),
         dry_run=dry_run,
     )
     return _shown(resource, answer, code=201)
@@ -35,18 +37,16 @@ async def replace(
     resource: Resource,
     namespace: str | None,
     name: str,
-    manifest: dict[str, Any],
+    change: Change,
     *,
     status: bool = False,
     dry_run: bool,
 ) -> Response:
-    """The object as it is now: replaced, or with `status` only its status. Raises a Refused."""
-    _check_name(manifest, name)
-
-    def admit(batch: Batch) -> Outcome:
-        return (batch.replace_status if status else batch.replace)(manifest, namespace=namespace)
-
-    answer = await _ask(served, admit, about=_about(resource, namespace, name), dry_run=dry_run)
+    """The object as it is now, replaced by `change` of it; with `status` that alone. Raises a Refused."""
+    replacing = Replacing(resource, namespace, name, change, status=status)
+    answer = await _ask(served, replacing, about=_about(resource, namespace, name), dry_run=dry_run)
+    if answer.shown is None:  # its last finalizer went, and itself with it
+        return json_reply(resource.shown(replacing.manifest), warnings=answer.outcome.warnings)
     return _shown(resource, answer)
 
 
@@ -102,20 +102,3 @@ def _shown(resource: Resource, answer: Answer, code: int = 200) -> Response:
 
 def _about(resource: Resource, namespace: str | None, name: str | None) -> str | None:
     return None if name is None else f"{resource.kind.name}/{resource.kind.key_of(namespace, name)}"
-
-
-def _check_name(manifest: Mapping[str, Any], name: str) -> None:
-    found = _name(manifest)
-    if not found:
-        raise BadRequest(
-            f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
-        )
-    if found != name:
-        raise BadRequest(f"the name of the object ({found}) does not match the name on the URL ({name})")
-
-
-def _name(manifest: Mapping[str, Any]) -> str | None:
-    """The name, None if there is none yet; what is wrong with it is admission's to say."""
-    metadata = manifest.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, Mapping) else None
-    return name if isinstance(name, str) and name else None

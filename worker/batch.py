@@ -16,7 +16,7 @@ from domain.envelope import canonical
 from domain.manifests import read_priority_class
 from domain.objects import Group, PriorityClassFacts
 from domain.state import State
-from worker.shown import SystemClass, as_stored, record_of, visible_of
+from worker.shown import SystemClass, as_shown, as_stored, counts_of, record_at, record_of, visible_of
 
 POD = kind_named("pod")
 POD_GROUP = kind_named("podgroup")
@@ -102,6 +102,15 @@ class Batch:
         """The position of the object's last change; None for one that this batch touched."""
         record = visible_of(self._state, kind, key)
         return None if record is None or (kind, key) in self._done else str(record.revision)
+
+    def shown(self, kind: str, key: str) -> Mapping[str, Any] | None:
+        """The object as a user reads it, after the batch so far; None if there is none."""
+        record = visible_of(self._state, kind, key)
+        if record is None or (kind, key) in self._done:
+            return self.get(kind, key)
+        manifest = record.body if isinstance(record, SystemClass) else self._manifest_at(record.manifest)
+        count = counts_of(self._state, kind, [key]).get(key)
+        return as_shown(record_at(self._state, record, self.now), manifest, count)
 
     def priority_classes(self) -> Mapping[str, PriorityClassFacts]:
         """All PriorityClasses by name."""

@@ -14,7 +14,7 @@ from domain.version import VERSION
 KUBERNETES = ("1", "37")
 """The version of Kubernetes whose API this is, as far as it goes."""
 
-_STATUS_VERBS = ("update",)
+_STATUS_VERBS = ("patch", "update")
 
 router = APIRouter(tags=["discovery"])
 

@@ -1,4 +1,4 @@
-"""Objects at Kubernetes' paths: create, get, list, replace, delete, and the status of some."""
+"""Objects at Kubernetes' paths: create, get, list, replace, patch, delete, and the status of some."""
 
 from typing import Annotated, Any
 
@@ -9,10 +9,15 @@ from api import writing
 from api.bodies import MEDIA_TYPES, read_manifest, read_object
 from api.clusters import Existing, PerhapsNew
 from api.deleting import read_options
+from api.patches import JSON_PATCH, PATCH_TYPES, read_patch
 from api.reading import GetQuery, ListQuery, get_object, list_body
+from api.replacing import by_manifest
 from api.replies import json_reply
 from api.resource import Resource, resources
 from api.schemas import Object, ObjectList, answers
+
+_SCHEMAS = {JSON_PATCH: {"type": "array", "items": {"type": "object"}}}
+"""Of bodies that are no object."""
 
 _READ = (400, 404, 410)
 _WRITE = (400, 403, 404, 409, 413, 415, 422)
@@ -74,7 +79,7 @@ def _add_writing(router: APIRouter, resource: Resource) -> None:
         status_code=201,
         summary=f"Create a {kind.name}",
         responses=answers(Object, *_WRITE, code=201),
-        openapi_extra=_extra(resource, body=True),
+        openapi_extra=_extra(resource, body=MEDIA_TYPES),
     )
     async def create(request: Request, served: PerhapsNew, dry_run: DryRun = None) -> Response:
         manifest = await read_manifest(request, kind, resource.api_version)
@@ -85,18 +90,30 @@ def _add_writing(router: APIRouter, resource: Resource) -> None:
         resource.item,
         summary=f"Replace a {kind.name}",
         responses=answers(Object, *_WRITE),
-        openapi_extra=_extra(resource, body=True),
+        openapi_extra=_extra(resource, body=MEDIA_TYPES),
     )
     async def replace(request: Request, served: Existing, name: str, dry_run: DryRun = None) -> Response:
         manifest = await read_manifest(request, kind, resource.api_version)
         dry = writing.is_dry_run(dry_run)
-        return await writing.replace(served, resource, _namespace(request), name, manifest, dry_run=dry)
+        given = by_manifest(manifest, name)
+        return await writing.replace(served, resource, _namespace(request), name, given, dry_run=dry)
+
+    @router.patch(
+        resource.item,
+        summary=f"Patch a {kind.name}",
+        responses=answers(Object, *_WRITE),
+        openapi_extra=_extra(resource, body=PATCH_TYPES),
+    )
+    async def patch(request: Request, served: Existing, name: str, dry_run: DryRun = None) -> Response:
+        change = await read_patch(request, kind)
+        dry = writing.is_dry_run(dry_run)
+        return await writing.replace(served, resource, _namespace(request), name, change, dry_run=dry)
 
     @router.delete(
         resource.item,
         summary=f"Delete a {kind.name}",
         responses=answers(Object, *_WRITE),
-        openapi_extra=_extra(resource, body=True),
+        openapi_extra=_extra(resource, body=MEDIA_TYPES),
     )
     async def delete(
         request: Request, served: Existing, name: str, dry_run: DryRun = None, grace: Grace = None
@@ -111,15 +128,29 @@ def _add_status(router: APIRouter, resource: Resource) -> None:
         f"{resource.item}/status",
         summary=f"Replace the status of a {resource.kind.name}",
         responses=answers(Object, *_WRITE),
-        openapi_extra=_extra(resource, body=True),
+        openapi_extra=_extra(resource, body=MEDIA_TYPES),
     )
     async def replace_status(
         request: Request, served: Existing, name: str, dry_run: DryRun = None
     ) -> Response:
         manifest = await read_manifest(request, resource.kind, resource.api_version)
         dry = writing.is_dry_run(dry_run)
+        given = by_manifest(manifest, name)
         return await writing.replace(
-            served, resource, _namespace(request), name, manifest, status=True, dry_run=dry
+            served, resource, _namespace(request), name, given, status=True, dry_run=dry
+        )
+
+    @router.patch(
+        f"{resource.item}/status",
+        summary=f"Patch the status of a {resource.kind.name}",
+        responses=answers(Object, *_WRITE),
+        openapi_extra=_extra(resource, body=PATCH_TYPES),
+    )
+    async def patch_status(request: Request, served: Existing, name: str, dry_run: DryRun = None) -> Response:
+        change = await read_patch(request, resource.kind)
+        dry = writing.is_dry_run(dry_run)
+        return await writing.replace(
+            served, resource, _namespace(request), name, change, status=True, dry_run=dry
         )
 
 
@@ -130,13 +161,15 @@ def _namespace(request: Request) -> str | None:
     return namespace
 
 
-def _extra(resource: Resource, *, body: bool = False) -> dict[str, Any]:
+def _extra(resource: Resource, *, body: tuple[str, ...] = ()) -> dict[str, Any]:
     """What OpenAPI cannot see in the functions: the namespace in the path, and the body."""
     extra: dict[str, Any] = {}
     if resource.kind.namespaced:
         namespace = {"name": "namespace", "in": "path", "required": True, "schema": {"type": "string"}}
         extra["parameters"] = [namespace]
     if body:
-        content = {media_type: {"schema": {"type": "object"}} for media_type in MEDIA_TYPES}
+        content = {
+            media_type: {"schema": _SCHEMAS.get(media_type, {"type": "object"})} for media_type in body
+        }
         extra["requestBody"] = {"content": content}
     return extra
