@@ -5,6 +5,7 @@ Sources: RFC 6902 (JSON patch), RFC 7386 (merge patch); k8s.io/apiserver, endpoi
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from fastapi import Request
@@ -31,10 +32,18 @@ MOST_OPERATIONS: Final = 10_000
 """Of one JSON patch, as in Kubernetes."""
 
 Change: TypeAlias = Callable[[dict[str, Any]], Any]
-"""What a patch makes of an object, which it leaves as it is. Raises a Refused if it does not apply."""
+"""What is made of an object, which stays as it is. Raises a Refused if that cannot be done."""
 
 
-async def read_patch(request: Request, kind: Kind) -> Change:
+@dataclass(frozen=True)
+class Patch:
+    """A patch: its text, and what it does."""
+
+    text: str
+    change: Change
+
+
+async def read_patch(request: Request, kind: Kind) -> Patch:
     """The patch in the body, for an object of `kind`.
 
     Raises UnsupportedMediaType, RequestEntityTooLarge, and BadRequest where the body is no such patch.
@@ -42,7 +51,12 @@ async def read_patch(request: Request, kind: Kind) -> Change:
     media_type = media_type_of(request)
     if media_type not in PATCH_TYPES:
         raise unknown_format(PATCH_TYPES, _NO_APPLY if media_type in _APPLY else "")
-    patch = read_value(await read_body(request), "error decoding patch")
+    body = await read_body(request)
+    change = _change(read_value(body, "error decoding patch"), media_type, kind)
+    return Patch(body.decode("utf-8-sig"), change)
+
+
+def _change(patch: Any, media_type: str, kind: Kind) -> Change:
     if media_type == JSON_PATCH:
         return _json_patch(patch)
     if not isinstance(patch, dict):

@@ -5,7 +5,7 @@ from typing import Any
 
 from api.bodies import check_type
 from api.patches import Change
-from api.resource import Resource
+from api.unknown_fields import UnknownFields
 from domain.admission.kinds import not_found
 from domain.errors import BadRequest
 from worker.batch import Batch, Outcome
@@ -18,13 +18,14 @@ class Replacing:
     """
 
     def __init__(
-        self, resource: Resource, namespace: str | None, name: str, change: Change, *, status: bool
+        self, namespace: str | None, name: str, change: Change, unknown: UnknownFields, *, status: bool
     ) -> None:
         self.manifest: Mapping[str, Any] = {}
-        self._resource = resource
+        self._resource = unknown.resource
         self._namespace = namespace
         self._name = name
         self._change = change
+        self._unknown = unknown
         self._status = status
 
     def __call__(self, batch: Batch) -> Outcome:
@@ -38,11 +39,12 @@ class Replacing:
             raise BadRequest("error decoding patch: what it leaves is no object")
         check_type(changed, kind, self._resource.api_version)
         check_name(changed, self._name)
+        self._unknown.check(changed, None if self._unknown.patch is None else stored)
         manifest = with_status_as_stored(changed, shown, stored)
         replace = batch.replace_status if self._status else batch.replace
         outcome = replace(manifest, namespace=self._namespace)
         self.manifest = manifest
-        return outcome
+        return self._unknown.settle(outcome)
 
 
 def by_manifest(manifest: dict[str, Any], name: str) -> Change:

@@ -21,6 +21,7 @@ from api.prefix import KEY
 from api.reading import GetQuery, get_object
 from api.replies import json_reply
 from api.resource import Resource, resources
+from api.unknown_fields import UnknownFields, mode_of
 from domain.errors import GangerError
 
 _PATH: Final = re.compile(r"(/api/v1|/apis/[^/]+/[^/]+)(?:/namespaces/([^/]+))?/([^/]+)(?:/([^/]+))?")
@@ -69,9 +70,11 @@ class Shortcut:
 
 
 def _creation(served: Served, resource: Resource, namespace: str | None) -> _Answer:
+    unknown = UnknownFields(resource, mode_of(None))
+
     async def create(request: Request) -> Response:
         manifest = await read_manifest(request, resource.kind, resource.api_version)
-        return await writing.create(served, resource, namespace, manifest, dry_run=False)
+        return await writing.create(served, unknown, namespace, manifest, dry_run=False)
 
     return create
 

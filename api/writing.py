@@ -13,6 +13,7 @@ from api.patches import Change
 from api.replacing import Replacing, name_of
 from api.replies import json_reply
 from api.resource import Resource
+from api.unknown_fields import UnknownFields
 from domain.configuration import CONFIGURATION
 from domain.errors import BadRequest
 from worker.batch import Batch, Outcome
@@ -20,12 +21,14 @@ from worker.requests import Answer
 
 
 async def create(
-    served: Served, resource: Resource, namespace: str | None, manifest: dict[str, Any], *, dry_run: bool
+    served: Served, unknown: UnknownFields, namespace: str | None, manifest: dict[str, Any], *, dry_run: bool
 ) -> Response:
     """201 and the object as it is now. Raises a Refused if it is not taken."""
+    resource = unknown.resource
+    unknown.check(manifest)
     answer = await _ask(
         served,
-        lambda batch: batch.create(manifest, namespace=namespace),
+        lambda batch: unknown.settle(batch.create(manifest, namespace=namespace)),
         about=_about(resource, namespace, name_of(manifest)),
         dry_run=dry_run,
     )
@@ -34,16 +37,17 @@ async def create(
 
 async def replace(
     served: Served,
-    resource: Resource,
+    unknown: UnknownFields,
     namespace: str | None,
     name: str,
     change: Change,
     *,
-    status: bool = False,
+    status: bool,
     dry_run: bool,
 ) -> Response:
     """The object as it is now, replaced by `change` of it; with `status` that alone. Raises a Refused."""
-    replacing = Replacing(resource, namespace, name, change, status=status)
+    resource = unknown.resource
+    replacing = Replacing(namespace, name, change, unknown, status=status)
     answer = await _ask(served, replacing, about=_about(resource, namespace, name), dry_run=dry_run)
     if answer.shown is None:  # its last finalizer went, and itself with it
         return json_reply(resource.shown(replacing.manifest), warnings=answer.outcome.warnings)

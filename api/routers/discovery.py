@@ -6,6 +6,7 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import Response
 
+from api import openapi_v3
 from api.errors import no_such_route
 from api.replies import json_reply
 from api.resource import Resource, all_resources
@@ -14,7 +15,7 @@ from domain.version import VERSION
 KUBERNETES = ("1", "37")
 """The version of Kubernetes whose API this is, as far as it goes."""
 
-_STATUS_VERBS = ("patch", "update")
+_STATUS_VERBS = ("get", "patch", "update")
 
 router = APIRouter(tags=["discovery"])
 
@@ -58,6 +59,31 @@ async def group_resources(group: str, version: str) -> Response:
     """Each resource with its verbs."""
     found = _resource_list(f"{group}/{version}")
     if not found["resources"]:
+        raise no_such_route()
+    return json_reply(found)
+
+
+@router.get("/openapi/v3", summary="Where OpenAPI documents are")
+async def openapi_index() -> Response:
+    """One document for each API group and version."""
+    return json_reply(openapi_v3.index())
+
+
+@router.get("/openapi/v3/api/{version}", summary="OpenAPI of the core API")
+async def core_openapi(version: str) -> Response:
+    """As far as clients look things up in it; `/openapi.json` has every route."""
+    return _openapi(f"api/{version}")
+
+
+@router.get("/openapi/v3/apis/{group}/{version}", summary="OpenAPI of a group in a version")
+async def group_openapi(group: str, version: str) -> Response:
+    """The same for the other groups."""
+    return _openapi(f"apis/{group}/{version}")
+
+
+def _openapi(path: str) -> Response:
+    found = openapi_v3.document(path)
+    if found is None:
         raise no_such_route()
     return json_reply(found)
 

@@ -4,27 +4,44 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
+from pydantic import BaseModel, Field
 
 from api import writing
 from api.bodies import MEDIA_TYPES, read_manifest, read_object
-from api.clusters import Existing, PerhapsNew
+from api.clusters import Existing, PerhapsNew, Served
 from api.deleting import read_options
-from api.patches import JSON_PATCH, PATCH_TYPES, read_patch
+from api.patches import JSON_PATCH, PATCH_TYPES, Change, read_patch
 from api.reading import GetQuery, ListQuery, get_object, list_body
 from api.replacing import by_manifest
 from api.replies import json_reply
 from api.resource import Resource, resources
 from api.schemas import Object, ObjectList, answers
+from api.unknown_fields import MODES, UnknownFields, mode_of
 
 _SCHEMAS = {JSON_PATCH: {"type": "array", "items": {"type": "object"}}}
 """Of bodies that are no object."""
 
+DRY_RUN = "`All`: admit and change nothing"
+
 _READ = (400, 404, 410)
 _WRITE = (400, 403, 404, 409, 413, 415, 422)
 
+
+class WriteQuery(BaseModel):
+    """What a request that creates, replaces or patches an object may say."""
+
+    dry_run: list[str] | None = Field(None, alias="dryRun", description=DRY_RUN)
+    field_validation: str | None = Field(
+        None,
+        alias="fieldValidation",
+        description=f"what becomes of unknown fields: {', '.join(MODES)}; else `Warn`",
+    )
+
+
+Options = Annotated[WriteQuery, Query()]
 Get = Annotated[GetQuery, Query()]
 List = Annotated[ListQuery, Query()]
-DryRun = Annotated[list[str] | None, Query(alias="dryRun", description="`All`: admit and change nothing")]
+DryRun = Annotated[list[str] | None, Query(alias="dryRun", description=DRY_RUN)]
 Grace = Annotated[
     int | None, Query(alias="gracePeriodSeconds", description="0: at once; the object's own if left out")
 ]
@@ -38,10 +55,12 @@ def routers() -> list[APIRouter]:
 def _router(resource: Resource) -> APIRouter:
     router = APIRouter(tags=[resource.api_version])
     _add_lists(router, resource)
-    _add_item(router, resource)
+    _add_read(router, resource, resource.item, f"a {resource.kind.name}")
     _add_writing(router, resource)
     if resource.has_status:
-        _add_status(router, resource)
+        called = f"the status of a {resource.kind.name}"
+        _add_read(router, resource, f"{resource.item}/status", called)
+        _add_replacing(router, resource, f"{resource.item}/status", called, status=True)
     return router
 
 
@@ -60,10 +79,12 @@ def _add_lists(router: APIRouter, resource: Resource) -> None:
             return json_reply(list_body(served.cluster, resource, None, query))
 
 
-def _add_item(router: APIRouter, resource: Resource) -> None:
+def _add_read(router: APIRouter, resource: Resource, path: str, called: str) -> None:
+    """GET of an object, which is also what its status is read by."""
+
     @router.get(
-        resource.item,
-        summary=f"Read a {resource.kind.name}",
+        path,
+        summary=f"Read {called}",
         responses=answers(Object, *_READ),
         openapi_extra=_extra(resource),
     )
@@ -81,33 +102,13 @@ def _add_writing(router: APIRouter, resource: Resource) -> None:
         responses=answers(Object, *_WRITE, code=201),
         openapi_extra=_extra(resource, body=MEDIA_TYPES),
     )
-    async def create(request: Request, served: PerhapsNew, dry_run: DryRun = None) -> Response:
+    async def create(request: Request, served: PerhapsNew, options: Options) -> Response:
         manifest = await read_manifest(request, kind, resource.api_version)
-        dry = writing.is_dry_run(dry_run)
-        return await writing.create(served, resource, _namespace(request), manifest, dry_run=dry)
+        unknown = UnknownFields(resource, mode_of(options.field_validation))
+        dry = writing.is_dry_run(options.dry_run)
+        return await writing.create(served, unknown, _namespace(request), manifest, dry_run=dry)
 
-    @router.put(
-        resource.item,
-        summary=f"Replace a {kind.name}",
-        responses=answers(Object, *_WRITE),
-        openapi_extra=_extra(resource, body=MEDIA_TYPES),
-    )
-    async def replace(request: Request, served: Existing, name: str, dry_run: DryRun = None) -> Response:
-        manifest = await read_manifest(request, kind, resource.api_version)
-        dry = writing.is_dry_run(dry_run)
-        given = by_manifest(manifest, name)
-        return await writing.replace(served, resource, _namespace(request), name, given, dry_run=dry)
-
-    @router.patch(
-        resource.item,
-        summary=f"Patch a {kind.name}",
-        responses=answers(Object, *_WRITE),
-        openapi_extra=_extra(resource, body=PATCH_TYPES),
-    )
-    async def patch(request: Request, served: Existing, name: str, dry_run: DryRun = None) -> Response:
-        change = await read_patch(request, kind)
-        dry = writing.is_dry_run(dry_run)
-        return await writing.replace(served, resource, _namespace(request), name, change, dry_run=dry)
+    _add_replacing(router, resource, resource.item, f"a {kind.name}", status=False)
 
     @router.delete(
         resource.item,
@@ -123,35 +124,37 @@ def _add_writing(router: APIRouter, resource: Resource) -> None:
         return await writing.delete(served, resource, _namespace(request), name, options, dry_run=dry)
 
 
-def _add_status(router: APIRouter, resource: Resource) -> None:
+def _add_replacing(router: APIRouter, resource: Resource, path: str, called: str, *, status: bool) -> None:
+    """PUT and PATCH of what is at `path`: objects, or with `status` their status alone."""
+    kind = resource.kind
+
+    async def answer(
+        request: Request, served: Served, name: str, options: WriteQuery, change: Change, patch: str | None
+    ) -> Response:
+        unknown = UnknownFields(resource, mode_of(options.field_validation), patch)
+        dry = writing.is_dry_run(options.dry_run)
+        place = _namespace(request)
+        return await writing.replace(served, unknown, place, name, change, status=status, dry_run=dry)
+
     @router.put(
-        f"{resource.item}/status",
-        summary=f"Replace the status of a {resource.kind.name}",
+        path,
+        summary=f"Replace {called}",
         responses=answers(Object, *_WRITE),
         openapi_extra=_extra(resource, body=MEDIA_TYPES),
     )
-    async def replace_status(
-        request: Request, served: Existing, name: str, dry_run: DryRun = None
-    ) -> Response:
-        manifest = await read_manifest(request, resource.kind, resource.api_version)
-        dry = writing.is_dry_run(dry_run)
-        given = by_manifest(manifest, name)
-        return await writing.replace(
-            served, resource, _namespace(request), name, given, status=True, dry_run=dry
-        )
+    async def replace(request: Request, served: Existing, name: str, options: Options) -> Response:
+        manifest = await read_manifest(request, kind, resource.api_version)
+        return await answer(request, served, name, options, by_manifest(manifest, name), None)
 
     @router.patch(
-        f"{resource.item}/status",
-        summary=f"Patch the status of a {resource.kind.name}",
+        path,
+        summary=f"Patch {called}",
         responses=answers(Object, *_WRITE),
         openapi_extra=_extra(resource, body=PATCH_TYPES),
     )
-    async def patch_status(request: Request, served: Existing, name: str, dry_run: DryRun = None) -> Response:
-        change = await read_patch(request, resource.kind)
-        dry = writing.is_dry_run(dry_run)
-        return await writing.replace(
-            served, resource, _namespace(request), name, change, status=True, dry_run=dry
-        )
+    async def patch(request: Request, served: Existing, name: str, options: Options) -> Response:
+        patch = await read_patch(request, kind)
+        return await answer(request, served, name, options, patch.change, patch.text)
 
 
 def _namespace(request: Request) -> str | None:

@@ -61,3 +61,34 @@ def test_version_names_both(api: Api) -> None:
     version = api.get("/version")
     assert (version["major"], version["minor"]) == ("1", "37")
     assert version["gitVersion"].startswith("v1.37.0+ganger-")
+
+
+def test_openapi_says_what_each_group_takes(api: Api) -> None:
+    found = api.get("/openapi/v3")["paths"]
+    resources = {path: api.get(f"/{path}")["resources"] for path in found}
+    assert sorted(found) == [
+        "api/v1",
+        "apis/events.k8s.io/v1",
+        "apis/policy/v1",
+        "apis/scheduling.k8s.io/v1",
+        "apis/scheduling.k8s.io/v1alpha3",
+        "apis/scheduling.k8s.io/v1beta1",
+    ]
+    for path, where in found.items():
+        document = api.get(where["serverRelativeURL"])
+        kinds = {
+            (operation["x-kubernetes-group-version-kind"]["kind"], operation["x-kubernetes-action"])
+            for operations in document["paths"].values()
+            for operation in operations.values()
+        }
+        assert kinds == {
+            (each["kind"], verb)
+            for each in resources[path]
+            if "/" not in each["name"]
+            for verb in each["verbs"]
+        }
+        for operations in document["paths"].values():
+            if patch := operations.get("patch"):
+                names = {each["name"] for each in patch["parameters"]}
+                assert {"dryRun", "fieldValidation"} <= names
+    assert api.refused("GET", "/openapi/v3/apis/apps/v1")[0] == 404

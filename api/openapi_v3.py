@@ -1,0 +1,133 @@
+"""OpenAPI v3 as Kubernetes serves it, a document an API group and version, for clients that look up what a
+server takes: kubectl asks it whether `fieldValidation` and `dryRun` mean something here.
+
+The schema of a kind says what every object has and leaves the rest open, and no document offers strategic
+merge patches: kubectl takes a document that does at its word, and makes them from its own schemas otherwise.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from api.bodies import MEDIA_TYPES
+from api.patches import JSON_PATCH, MERGE_PATCH
+from api.resource import Resource, all_resources
+from domain.version import VERSION
+
+ROOT = "/openapi/v3"
+
+_METHODS = {
+    "create": "post",
+    "delete": "delete",
+    "get": "get",
+    "list": "get",
+    "patch": "patch",
+    "update": "put",
+}
+_PARAMETERS = {
+    "create": ("dryRun", "fieldManager", "fieldValidation"),
+    "delete": ("dryRun", "gracePeriodSeconds", "propagationPolicy"),
+    "get": ("resourceVersion",),
+    "list": (
+        "allowWatchBookmarks",
+        "continue",
+        "fieldSelector",
+        "labelSelector",
+        "limit",
+        "resourceVersion",
+        "resourceVersionMatch",
+        "sendInitialEvents",
+        "timeoutSeconds",
+        "watch",
+    ),
+    "patch": ("dryRun", "fieldManager", "fieldValidation", "force"),
+    "update": ("dryRun", "fieldManager", "fieldValidation"),
+}
+_BODIES = {
+    "create": MEDIA_TYPES,
+    "delete": MEDIA_TYPES,
+    "patch": (JSON_PATCH, MERGE_PATCH),
+    "update": MEDIA_TYPES,
+}
+
+
+def index() -> dict[str, Any]:
+    """Where the document of each API group and version is."""
+    return {"paths": {path: {"serverRelativeURL": _address(path)} for path in _groups()}}
+
+
+def document(path: str) -> dict[str, Any] | None:
+    """The document of the group and version at `path` (`api/v1`, `apis/policy/v1`); None if there is none."""
+    served = _groups().get(path)
+    if served is None:
+        return None
+    paths: dict[str, dict[str, Any]] = {}
+    for resource in served:
+        for verb in resource.verbs:
+            place = resource.collection if verb in ("create", "list") else resource.item
+            paths.setdefault(place, {})[_METHODS[verb]] = _operation(resource, verb)
+    return {
+        "openapi": "3.0.0",
+        "info": {"title": "ganger", "version": VERSION},
+        "paths": paths,
+        "components": {"schemas": {_schema_name(each): _schema(each) for each in served}},
+    }
+
+
+def _groups() -> dict[str, list[Resource]]:
+    found: dict[str, list[Resource]] = {}
+    for resource in all_resources():
+        found.setdefault(resource.root.removeprefix("/"), []).append(resource)
+    return found
+
+
+def _address(path: str) -> str:
+    """Its hash is in the address, so that clients need not fetch again what they have."""
+    digest = hashlib.sha256(msgspec.json.encode(document(path))).hexdigest()
+    return f"{ROOT}/{path}?hash={digest}"
+
+
+def _operation(resource: Resource, verb: str) -> dict[str, Any]:
+    scope = "Namespaced" if resource.kind.namespaced else ""
+    operation: dict[str, Any] = {
+        "operationId": f"{verb}{resource.version.capitalize()}{scope}{resource.kind.name}",
+        "parameters": list(_parameters(resource, verb)),
+        "responses": {"200": {"description": "OK"}},
+        "x-kubernetes-action": verb,
+        "x-kubernetes-group-version-kind": _group_version_kind(resource),
+    }
+    if verb in _BODIES:
+        content = {media_type: {"schema": {"type": "object"}} for media_type in _BODIES[verb]}
+        operation["requestBody"] = {"content": content}
+    return operation
+
+
+def _parameters(resource: Resource, verb: str) -> Iterator[dict[str, Any]]:
+    in_path = ["namespace"] if resource.kind.namespaced else []
+    if verb not in ("create", "list"):
+        in_path.append("name")
+    for name in in_path:
+        yield {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+    for name in _PARAMETERS[verb]:
+        yield {"name": name, "in": "query", "schema": {"type": "string"}}
+
+
+def _schema_name(resource: Resource) -> str:
+    group = resource.kind.group.partition(".")[0] or "core"
+    return f"io.k8s.api.{group}.{resource.version}.{resource.kind.name}"
+
+
+def _schema(resource: Resource) -> dict[str, Any]:
+    text = {"type": "string"}
+    return {
+        "type": "object",
+        "properties": {"apiVersion": text, "kind": text, "metadata": {"type": "object"}},
+        "x-kubernetes-group-version-kind": [_group_version_kind(resource)],
+        "x-kubernetes-preserve-unknown-fields": True,
+    }
+
+
+def _group_version_kind(resource: Resource) -> dict[str, str]:
+    return {"group": resource.kind.group, "version": resource.version, "kind": resource.kind.name}
