@@ -65,7 +65,7 @@ def document(path: str) -> dict[str, Any] | None:
         return None
     paths: dict[str, dict[str, Any]] = {}
     for resource in served:
-        for verb in resource.verbs:
+        for verb in filter(_METHODS.get, resource.verbs):
             place = resource.collection if verb in ("create", "list") else resource.item
             paths.setdefault(place, {})[_METHODS[verb]] = _operation(resource, verb)
     return {

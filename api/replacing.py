@@ -79,26 +79,20 @@ def with_status_as_stored(
     So the object does not keep as observed what follows from the log, and a change that changes nothing
     is none.
     """
-    status = manifest.get("status")
+    status, before = manifest.get("status"), shown.get("status") or {}
     if not isinstance(status, Mapping):
         return dict(manifest)
-    before, kept = shown.get("status") or {}, stored.get("status") or {}
-    left = {
-        name: value
-        for name, given in status.items()
-        if (value := _as_stored(given, before.get(name), kept.get(name))) is not None
-    }
-    if not left and "status" not in stored:
-        return {name: value for name, value in manifest.items() if name != "status"}
-    return {**manifest, "status": left}
+    if status == before:
+        without = {name: value for name, value in manifest.items() if name != "status"}
+        return {**without, "status": stored["status"]} if "status" in stored else without
+    kept = stored.get("status") or {}
+    changed = {name: _without_ours(given, before.get(name), kept.get(name)) for name, given in status.items()}
+    return {**manifest, "status": changed}
 
 
-def _as_stored(given: Any, shown: Any, stored: Any) -> Any:
-    """A field of a status: `stored` where it is as it was `shown`, else without the shown items that are not
-    stored."""
-    if given == shown:
-        return stored
-    if isinstance(given, list) and isinstance(shown, list):
-        ours = [item for item in shown if item not in (stored or ())]
-        return [item for item in given if item not in ours]
-    return given
+def _without_ours(given: Any, shown: Any, stored: Any) -> Any:
+    """A field of a status; a list without the items that are `shown` and not `stored`."""
+    if not isinstance(given, list) or not isinstance(shown, list):
+        return given
+    ours = [item for item in shown if item not in (stored or ())]
+    return [item for item in given if item not in ours]

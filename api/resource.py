@@ -14,7 +14,7 @@ from domain.admission.kinds import (
 )
 
 _WITH_STATUS = (NODE, POD, POD_DISRUPTION_BUDGET)
-_ALL_VERBS = ("create", "delete", "get", "list", "patch", "update")
+_ALL_VERBS = ("create", "delete", "get", "list", "patch", "update", "watch")
 _READING = ("get", "list")
 
 

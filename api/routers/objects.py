@@ -17,13 +17,14 @@ from api.replies import json_reply
 from api.resource import Resource, resources
 from api.schemas import Object, ObjectList, answers
 from api.unknown_fields import MODES, UnknownFields, mode_of
+from api.watches import watch_reply
 
 _SCHEMAS = {JSON_PATCH: {"type": "array", "items": {"type": "object"}}}
 """Of bodies that are no object."""
 
 DRY_RUN = "`All`: admit and change nothing"
 
-_READ = (400, 404, 410)
+_READ = (400, 404, 410, 422)
 _WRITE = (400, 403, 404, 409, 413, 415, 422)
 
 
@@ -70,13 +71,19 @@ def _add_lists(router: APIRouter, resource: Resource) -> None:
 
     @router.get(resource.collection, summary=f"List {plural}", openapi_extra=_extra(resource), **says)
     def list_them(request: Request, served: Existing, query: List) -> Response:
-        return json_reply(list_body(served.cluster, resource, _namespace(request), query))
+        return _listed(served, resource, _namespace(request), query)
 
     if resource.kind.namespaced:
 
         @router.get(resource.everywhere, summary=f"List {plural} of all namespaces", **says)
         def list_all(served: Existing, query: List) -> Response:
-            return json_reply(list_body(served.cluster, resource, None, query))
+            return _listed(served, resource, None, query)
+
+
+def _listed(served: Served, resource: Resource, namespace: str | None, query: ListQuery) -> Response:
+    if query.watch:
+        return watch_reply(served, resource, namespace, query)
+    return json_reply(list_body(served.cluster, resource, namespace, query))
 
 
 def _add_read(router: APIRouter, resource: Resource, path: str, called: str) -> None:
