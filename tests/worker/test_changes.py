@@ -15,7 +15,6 @@ from worker.clocks import VirtualClock
 from worker.cluster import Cluster
 from worker.shown import all_visible
 
-
 PARENT = {
     "parentCompositePodGroupName": "c",
     "workloadRef": {"workloadName": "w", "templateName": "t"},
