@@ -21,14 +21,17 @@ ROOT = "/openapi/v3"
 _METHODS = {
     "create": "post",
     "delete": "delete",
+    "deletecollection": "delete",
     "get": "get",
     "list": "get",
     "patch": "patch",
     "update": "put",
 }
+_OF_LISTS = ("create", "deletecollection", "list")
 _PARAMETERS = {
     "create": ("dryRun", "fieldManager", "fieldValidation"),
     "delete": ("dryRun", "gracePeriodSeconds", "propagationPolicy"),
+    "deletecollection": ("dryRun", "fieldSelector", "gracePeriodSeconds", "labelSelector"),
     "get": ("resourceVersion",),
     "list": (
         "allowWatchBookmarks",
@@ -48,6 +51,7 @@ _PARAMETERS = {
 _BODIES = {
     "create": MEDIA_TYPES,
     "delete": MEDIA_TYPES,
+    "deletecollection": MEDIA_TYPES,
     "patch": (JSON_PATCH, MERGE_PATCH),
     "update": MEDIA_TYPES,
 }
@@ -66,7 +70,7 @@ def document(path: str) -> dict[str, Any] | None:
     paths: dict[str, dict[str, Any]] = {}
     for resource in served:
         for verb in filter(_METHODS.get, resource.verbs):
-            place = resource.collection if verb in ("create", "list") else resource.item
+            place = resource.collection if verb in _OF_LISTS else resource.item
             paths.setdefault(place, {})[_METHODS[verb]] = _operation(resource, verb)
     return {
         "openapi": "3.0.0",
@@ -106,7 +110,7 @@ def _operation(resource: Resource, verb: str) -> dict[str, Any]:
 
 def _parameters(resource: Resource, verb: str) -> Iterator[dict[str, Any]]:
     in_path = ["namespace"] if resource.kind.namespaced else []
-    if verb not in ("create", "list"):
+    if verb not in _OF_LISTS:
         in_path.append("name")
     for name in in_path:
         yield {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}

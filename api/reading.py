@@ -16,6 +16,13 @@ from worker.cluster import Cluster
 from worker.moments import Moment
 
 
+class Selectors(BaseModel):
+    """Which objects of a list are meant."""
+
+    label_selector: str = Field("", alias="labelSelector")
+    field_selector: str = Field("", alias="fieldSelector")
+
+
 class GetQuery(BaseModel):
     """What a GET of one object may say."""
 
@@ -25,11 +32,9 @@ class GetQuery(BaseModel):
     )
 
 
-class ListQuery(GetQuery):
+class ListQuery(GetQuery, Selectors):
     """What a GET of a list may say."""
 
-    label_selector: str = Field("", alias="labelSelector")
-    field_selector: str = Field("", alias="fieldSelector")
     resource_version_match: str | None = Field(
         None, alias="resourceVersionMatch", description="`Exact`: as of that position; else `NotOlderThan`"
     )
@@ -79,7 +84,7 @@ def list_body(
     return body_of(page, resource)
 
 
-def selection_of(resource: Resource, namespace: str | None, query: ListQuery) -> Selection:
+def selection_of(resource: Resource, namespace: str | None, query: Selectors) -> Selection:
     """The objects that `query` is about. Raises BadRequest."""
     return Selection(
         kind=resource.kind,

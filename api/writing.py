@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from fastapi.responses import Response
@@ -9,13 +10,15 @@ from fastapi.responses import Response
 from api.clusters import Served
 from api.deleting import DeleteOptions, Deletion, gone
 from api.errors import bad_value
+from api.listing import Page
 from api.patches import Change
+from api.reading import body_of
 from api.replacing import Replacing, name_of
 from api.replies import json_reply
 from api.resource import Resource
 from api.unknown_fields import UnknownFields
 from domain.configuration import CONFIGURATION
-from domain.errors import BadRequest
+from domain.errors import BadRequest, NotFound
 from worker.batch import Batch, Outcome
 from worker.requests import Answer
 
@@ -73,6 +76,21 @@ async def delete(
     if answer.shown is None:
         return json_reply(gone(resource, deletion.before))
     return _shown(resource, answer)
+
+
+async def delete_all(
+    served: Served, resource: Resource, found: Page, options: DeleteOptions, *, dry_run: bool
+) -> Response:
+    """The objects of `found` as they were, each of them deleted by itself. Raises as `delete`."""
+
+    async def delete_one(manifest: dict[str, Any]) -> None:
+        metadata = manifest["metadata"]
+        with suppress(NotFound):  # somebody else was quicker
+            namespace, name = metadata.get("namespace"), metadata["name"]
+            await delete(served, resource, namespace, name, options, dry_run=dry_run)
+
+    await asyncio.gather(*map(delete_one, found.items))
+    return json_reply(body_of(found, resource))
 
 
 async def configure(served: Served, document: dict[str, Any], *, dry_run: bool) -> Response:

@@ -17,6 +17,9 @@ KUBERNETES = ("1", "37")
 
 _STATUS_VERBS = ("get", "patch", "update")
 
+_ABOUT_THE_BUILD = ("buildDate", "compiler", "gitCommit", "gitTreeState", "goVersion", "platform")
+"""What clients want a version to say, and what only a compiled program has."""
+
 router = APIRouter(tags=["discovery"])
 
 
@@ -24,7 +27,8 @@ router = APIRouter(tags=["discovery"])
 async def version() -> Response:
     """Kubernetes' version whose API this is; `gitVersion` names ganger too."""
     major, minor = KUBERNETES
-    return json_reply({"major": major, "minor": minor, "gitVersion": f"v{major}.{minor}.0+ganger-{VERSION}"})
+    shown = {"major": major, "minor": minor, "gitVersion": f"v{major}.{minor}.0+ganger-{VERSION}"}
+    return json_reply(dict.fromkeys(_ABOUT_THE_BUILD, "") | shown)
 
 
 @router.get("/api", summary="Versions of the core API")

@@ -5,13 +5,15 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
+from starlette.concurrency import run_in_threadpool
 
 from api import writing
 from api.bodies import MEDIA_TYPES, read_manifest, read_object
 from api.clusters import Existing, PerhapsNew, Served
 from api.deleting import read_options
+from api.listing import list_objects
 from api.patches import JSON_PATCH, PATCH_TYPES, Change, read_patch
-from api.reading import GetQuery, ListQuery, get_object, list_body
+from api.reading import GetQuery, ListQuery, Selectors, get_object, list_body, selection_of
 from api.replacing import by_manifest
 from api.replies import json_reply
 from api.resource import Resource, resources
@@ -23,6 +25,7 @@ _SCHEMAS = {JSON_PATCH: {"type": "array", "items": {"type": "object"}}}
 """Of bodies that are no object."""
 
 DRY_RUN = "`All`: admit and change nothing"
+GRACE = "0: at once; the object's own if left out"
 
 _READ = (400, 404, 410, 422)
 _WRITE = (400, 403, 404, 409, 413, 415, 422)
@@ -39,13 +42,19 @@ class WriteQuery(BaseModel):
     )
 
 
+class ClearQuery(Selectors):
+    """What a request that deletes the objects of a list may say."""
+
+    dry_run: list[str] | None = Field(None, alias="dryRun", description=DRY_RUN)
+    grace_period_seconds: int | None = Field(None, alias="gracePeriodSeconds", description=GRACE)
+
+
+Clearing = Annotated[ClearQuery, Query()]
 Options = Annotated[WriteQuery, Query()]
 Get = Annotated[GetQuery, Query()]
 List = Annotated[ListQuery, Query()]
 DryRun = Annotated[list[str] | None, Query(alias="dryRun", description=DRY_RUN)]
-Grace = Annotated[
-    int | None, Query(alias="gracePeriodSeconds", description="0: at once; the object's own if left out")
-]
+Grace = Annotated[int | None, Query(alias="gracePeriodSeconds", description=GRACE)]
 
 
 def routers() -> list[APIRouter]:
@@ -116,6 +125,8 @@ def _add_writing(router: APIRouter, resource: Resource) -> None:
         return await writing.create(served, unknown, _namespace(request), manifest, dry_run=dry)
 
     _add_replacing(router, resource, resource.item, f"a {kind.name}", status=False)
+    if "deletecollection" in resource.verbs:
+        _add_clearing(router, resource)
 
     @router.delete(
         resource.item,
@@ -129,6 +140,21 @@ def _add_writing(router: APIRouter, resource: Resource) -> None:
         options = read_options(await read_object(request), grace=grace)
         dry = writing.is_dry_run([*options.dry_run, *(dry_run or ())])
         return await writing.delete(served, resource, _namespace(request), name, options, dry_run=dry)
+
+
+def _add_clearing(router: APIRouter, resource: Resource) -> None:
+    @router.delete(
+        resource.collection,
+        summary=f"Delete {resource.kind.plural}",
+        responses=answers(ObjectList, *_WRITE),
+        openapi_extra=_extra(resource, body=MEDIA_TYPES),
+    )
+    async def clear(request: Request, served: Existing, query: Clearing) -> Response:
+        options = read_options(await read_object(request), grace=query.grace_period_seconds)
+        dry = writing.is_dry_run([*options.dry_run, *(query.dry_run or ())])
+        selection = selection_of(resource, _namespace(request), query)
+        found = await run_in_threadpool(list_objects, served.cluster, selection)
+        return await writing.delete_all(served, resource, found, options, dry_run=dry)
 
 
 def _add_replacing(router: APIRouter, resource: Resource, path: str, called: str, *, status: bool) -> None:

@@ -40,7 +40,7 @@ def test_resources(api: Api, path: str, names: str) -> None:
 def test_every_verb_that_is_named_has_its_route(api: Api) -> None:
     documented: dict[str, Any] = api.app.openapi()["paths"]
     methods = {"create": "post", "delete": "delete", "get": "get", "list": "get", "patch": "patch"}
-    methods |= {"update": "put", "watch": "get"}
+    methods |= {"deletecollection": "delete", "update": "put", "watch": "get"}
     roots = ["/api/v1"]
     for group in api.get("/apis")["groups"]:
         roots += [f"/apis/{each['groupVersion']}" for each in group["versions"]]
@@ -52,9 +52,15 @@ def test_every_verb_that_is_named_has_its_route(api: Api) -> None:
                 path = f"{place}/{name}"
                 if part:
                     path += f"/{{name}}/{part}"
-                elif verb not in ("create", "list", "watch"):
+                elif verb not in ("create", "deletecollection", "list", "watch"):
                     path += "/{name}"
                 assert methods[verb] in documented[path], (verb, path)
+
+
+@pytest.mark.parametrize("path", ["/version", "/api", "/apis", "/api/v1", "/apis/policy", "/apis/policy/v1"])
+def test_a_slash_at_the_end_changes_nothing(api: Api, path: str) -> None:
+    assert api.get(f"{path}/") == api.get(path)
+    assert api.get(f"/clusters/default{path}/") == api.get(path)
 
 
 def test_version_names_both(api: Api) -> None:

@@ -23,7 +23,7 @@ _NO_METHOD = "the server does not allow this method on the requested resource"
             "POST", "/api/v1/pods", (405, "MethodNotAllowed", _NO_METHOD), id="POST without namespace"
         ),
         pytest.param("PATCH", PODS, (405, "MethodNotAllowed", _NO_METHOD), id="PATCH of a collection"),
-        pytest.param("DELETE", PODS, (405, "MethodNotAllowed", _NO_METHOD), id="DELETE of a collection"),
+        pytest.param("PUT", PODS, (405, "MethodNotAllowed", _NO_METHOD), id="PUT of a collection"),
         pytest.param("POST", f"{BOOK}/queue", (405, "MethodNotAllowed", _NO_METHOD), id="POST to the book"),
     ],
 )
