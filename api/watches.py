@@ -11,7 +11,8 @@ from api.listing import list_objects
 from api.reading import ListQuery, check_reached, position_of, selection_of
 from api.replies import JSON
 from api.resource import Resource
-from api.watching import INITIAL_EVENTS_END, Watch, bookmark, error_line, object_line, too_old, watch
+from api.tables import Tables
+from api.watching import INITIAL_EVENTS_END, Form, Watch, bookmark, error_line, object_line, too_old, watch
 from domain.admission import faults
 from domain.admission.kinds import Kind
 from domain.errors import Cause, Expired
@@ -27,7 +28,9 @@ _OPTIONS: Final = Kind(
 _HEADERS: Final = {"Cache-Control": "no-cache, private", "X-Accel-Buffering": "no"}
 
 
-def watch_reply(served: Served, resource: Resource, namespace: str | None, query: ListQuery) -> Response:
+def watch_reply(
+    served: Served, resource: Resource, namespace: str | None, query: ListQuery, tables: Tables
+) -> Response:
     """A stream of changes, one line each, from a position on or from the objects that there are.
 
     Raises BadRequest and Invalid; that the position is out of reach is said in the stream, as in Kubernetes.
@@ -38,6 +41,7 @@ def watch_reply(served: Served, resource: Resource, namespace: str | None, query
         selection=selection_of(resource, namespace, query),
         bookmarks=query.allow_watch_bookmarks,
         timeout_s=query.timeout_seconds or LONGEST_S,
+        form=_in_tables(served, resource, tables) if tables.wanted else dict,
     )
     position = position_of(query.resource_version or "0")
     try:
@@ -58,6 +62,10 @@ async def _stream(served: Served, asked: Watch, first: bytes, position: int) -> 
         yield lines
 
 
+def _in_tables(served: Served, resource: Resource, tables: Tables) -> Form:
+    return lambda shown: tables.of_one(resource, shown, served.cluster.clock.now())
+
+
 def _begins_with_what_there_is(query: ListQuery, position: int) -> bool:
     if query.send_initial_events is None:
         return position == 0
@@ -75,7 +83,7 @@ def _beginning(cluster: Cluster, position: int) -> int:
 def _what_there_is(served: Served, asked: Watch, query: ListQuery) -> tuple[bytes, int]:
     """The objects as if each had just been added, and the position that they are as of."""
     page = list_objects(served.cluster, asked.selection)
-    lines = [object_line("ADDED", asked.resource, manifest) for manifest in page.items]
+    lines = [object_line("ADDED", asked, manifest) for manifest in page.items]
     if query.send_initial_events and asked.bookmarks:
         lines.append(bookmark(asked.resource, page.position, {INITIAL_EVENTS_END: "true"}))
     return b"".join(lines), page.position

@@ -7,9 +7,9 @@ itself until it has caught up. Source: k8s.io/apiserver, storage/cacher; KEP-315
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
@@ -140,13 +140,20 @@ def too_old(position: int, oldest: int) -> Expired:
     return Expired(f"too old resource version: {position} ({oldest})")
 
 
+Form: TypeAlias = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+
+
 class Watch(msgspec.Struct, frozen=True, kw_only=True):
-    """What a client watches, and how; `timeout_s`: after so many seconds it ends."""
+    """What a client watches, and how; `timeout_s`: after so many seconds it ends.
+
+    `form` makes of an object what the client wants to see of it.
+    """
 
     resource: Resource
     selection: Selection
     bookmarks: bool
     timeout_s: float
+    form: Form = dict
 
 
 async def watch(broadcast: Broadcast, asked: Watch, position: int) -> AsyncGenerator[bytes]:
@@ -172,14 +179,14 @@ def _lines(changes: Iterable[Change], asked: Watch) -> Iterator[bytes]:
         before, after = change.before, change.after
         was = before is not None and is_selected(asked.selection, before)
         if after is not None and is_selected(asked.selection, after):
-            yield object_line("MODIFIED" if was else "ADDED", asked.resource, after)
+            yield object_line("MODIFIED" if was else "ADDED", asked, after)
         elif before is not None and was:
-            yield object_line("DELETED", asked.resource, _as_of(before, change.position))
+            yield object_line("DELETED", asked, _as_of(before, change.position))
 
 
-def object_line(kind: str, resource: Resource, manifest: Mapping[str, Any]) -> bytes:
+def object_line(kind: str, asked: Watch, manifest: Mapping[str, Any]) -> bytes:
     """A line that says that an object was ADDED, MODIFIED or DELETED."""
-    return _line(kind, resource.shown(manifest))
+    return _line(kind, asked.form(asked.resource.shown(manifest)))
 
 
 def bookmark(resource: Resource, position: int, annotations: Mapping[str, str] | None = None) -> bytes:

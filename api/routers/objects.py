@@ -15,9 +15,9 @@ from api.listing import list_objects
 from api.patches import JSON_PATCH, PATCH_TYPES, Change, read_patch
 from api.reading import GetQuery, ListQuery, Selectors, get_object, list_body, selection_of
 from api.replacing import by_manifest
-from api.replies import json_reply
 from api.resource import Resource, resources
 from api.schemas import Object, ObjectList, answers
+from api.tables import Tables
 from api.unknown_fields import MODES, UnknownFields, mode_of
 from api.watches import watch_reply
 
@@ -80,19 +80,22 @@ def _add_lists(router: APIRouter, resource: Resource) -> None:
 
     @router.get(resource.collection, summary=f"List {plural}", openapi_extra=_extra(resource), **says)
     def list_them(request: Request, served: Existing, query: List) -> Response:
-        return _listed(served, resource, _namespace(request), query)
+        return _listed(request, served, resource, _namespace(request), query)
 
     if resource.kind.namespaced:
 
         @router.get(resource.everywhere, summary=f"List {plural} of all namespaces", **says)
-        def list_all(served: Existing, query: List) -> Response:
-            return _listed(served, resource, None, query)
+        def list_all(request: Request, served: Existing, query: List) -> Response:
+            return _listed(request, served, resource, None, query)
 
 
-def _listed(served: Served, resource: Resource, namespace: str | None, query: ListQuery) -> Response:
+def _listed(
+    request: Request, served: Served, resource: Resource, namespace: str | None, query: ListQuery
+) -> Response:
+    tables = Tables(request)
     if query.watch:
-        return watch_reply(served, resource, namespace, query)
-    return json_reply(list_body(served.cluster, resource, namespace, query))
+        return watch_reply(served, resource, namespace, query, tables)
+    return tables.list_reply(served.cluster, resource, list_body(served.cluster, resource, namespace, query))
 
 
 def _add_read(router: APIRouter, resource: Resource, path: str, called: str) -> None:
@@ -105,7 +108,8 @@ def _add_read(router: APIRouter, resource: Resource, path: str, called: str) -> 
         openapi_extra=_extra(resource),
     )
     def read(request: Request, served: Existing, name: str, query: Get) -> Response:
-        return json_reply(get_object(served.cluster, resource, _namespace(request), name, query))
+        shown = get_object(served.cluster, resource, _namespace(request), name, query)
+        return Tables(request).reply(served.cluster, resource, shown)
 
 
 def _add_writing(router: APIRouter, resource: Resource) -> None:

@@ -80,6 +80,9 @@ def test_what_is_applied_is_bound_changed_and_gone(kubectl: Kubectl) -> None:
     assert kubectl("wait pod/p --for=condition=PodScheduled") == "pod/p condition met"
     assert kubectl("wait pod/p --for=jsonpath={.status.phase}=Running") == "pod/p condition met"
 
+    headers, row = (line.split() for line in kubectl("get pod p").splitlines())
+    assert (headers, row[:4]) == (["NAME", "STATUS", "GROUP", "NODE", "AGE"], ["p", "Running", "g", "n1"])
+
     kubectl.write("all.yaml", node("n1", cpu="6"), group("g", min_count=2), pod("p", cpu="1", group="g"))
     assert kubectl("apply -f all.yaml") == (
         "node/n1 configured\npodgroup.scheduling.k8s.io/g configured\npod/p unchanged"
@@ -146,4 +149,4 @@ def test_another_cluster_by_its_prefix(kubectl: Kubectl) -> None:
     assert kubectl("apply -f node.yaml").endswith("node/other configured")
     assert kubectl("wait node/other --for=jsonpath={.metadata.name}=other") == "node/other condition met"
     kubectl.use(url)
-    assert kubectl("get nodes --output=name") == ""
+    assert kubectl("get nodes") == "No resources found"
