@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -9,6 +10,7 @@ from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
 from api.errors import RequestEntityTooLarge, UnsupportedMediaType, bad_value
+from api.protobuf import PROTOBUF, UnknownKind, read_protobuf
 from domain.admission.documents import read_documents
 from domain.admission.kinds import Kind
 from domain.errors import BadRequest
@@ -32,6 +34,9 @@ async def read_object(request: Request) -> dict[str, Any] | None:
     if not body.strip():
         return None
     media_type = media_type_of(request) or _JSON
+    if media_type == PROTOBUF:
+        with suppress(UnknownKind):
+            return read_protobuf(body)
     if media_type not in MEDIA_TYPES:
         raise unknown_format(MEDIA_TYPES, f" (it was {media_type})")
     if media_type == _JSON and len(body) < _AT_ONCE:

@@ -150,3 +150,15 @@ def test_another_cluster_by_its_prefix(kubectl: Kubectl) -> None:
     assert kubectl("wait node/other --for=jsonpath={.metadata.name}=other") == "node/other condition met"
     kubectl.use(url)
     assert kubectl("get nodes") == "No resources found"
+
+
+def test_commands_that_speak_protobuf(kubectl: Kubectl) -> None:
+    assert kubectl("create namespace lab") == "namespace/lab created"
+    assert kubectl("create priorityclass high --value=7") == "priorityclass.scheduling.k8s.io/high created"
+    budget = "poddisruptionbudget.policy/b created"
+    assert kubectl("create pdb b --namespace=lab --selector=app=a --min-available=1") == budget
+    assert kubectl("get priorityclass high -o jsonpath={.value}") == "7"
+    kubectl.write("bound.yaml", node("d1"), pod("d", node="d1", namespace="lab"))
+    kubectl("create -f bound.yaml")
+    assert kubectl("drain d1 --force --grace-period=0").endswith("node/d1 drained")
+    assert kubectl("get pods --namespace=lab") == "No resources found in lab namespace."
