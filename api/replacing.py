@@ -8,7 +8,7 @@ from api.patches import Change
 from api.unknown_fields import UnknownFields
 from domain.admission.kinds import not_found
 from domain.errors import BadRequest
-from worker.batch import Batch, Outcome
+from worker.batch import Batch, Outcome, Read
 
 
 class Replacing:
@@ -31,16 +31,16 @@ class Replacing:
     def __call__(self, batch: Batch) -> Outcome:
         kind = self._resource.kind
         key = kind.key_of(self._namespace, self._name)
-        shown, stored = batch.shown(kind.name, key), batch.get(kind.name, key)
-        if shown is None or stored is None:
+        found = batch.read(kind.name, key)
+        if found is None:
             raise not_found(kind, self._name)
-        changed = self._change(self._resource.shown(shown))
+        changed = self._change(self._resource.shown(found.shown))
         if not isinstance(changed, dict):
             raise BadRequest("error decoding patch: what it leaves is no object")
         check_type(changed, kind, self._resource.api_version)
         check_name(changed, self._name)
-        self._unknown.check(changed, None if self._unknown.patch is None else stored)
-        manifest = with_status_as_stored(changed, shown, stored)
+        self._unknown.check(changed, None if self._unknown.patch is None else found.stored)
+        manifest = with_status_as_stored(changed, found)
         replace = batch.replace_status if self._status else batch.replace
         outcome = replace(manifest, namespace=self._namespace)
         self.manifest = manifest
@@ -71,21 +71,19 @@ def name_of(manifest: Mapping[str, Any]) -> str | None:
     return name if isinstance(name, str) and name else None
 
 
-def with_status_as_stored(
-    manifest: Mapping[str, Any], shown: Mapping[str, Any], stored: Mapping[str, Any]
-) -> dict[str, Any]:
-    """`manifest`, made from an object as it is `shown`, with what ganger adds to a status taken off again.
+def with_status_as_stored(manifest: Mapping[str, Any], found: Read) -> dict[str, Any]:
+    """`manifest`, made from an object as it is shown, with what ganger adds to a status taken off again.
 
     So the object does not keep as observed what follows from the log, and a change that changes nothing
     is none.
     """
-    status, before = manifest.get("status"), shown.get("status") or {}
+    status, before = manifest.get("status"), found.shown.get("status") or {}
     if not isinstance(status, Mapping):
         return dict(manifest)
     if status == before:
         without = {name: value for name, value in manifest.items() if name != "status"}
-        return {**without, "status": stored["status"]} if "status" in stored else without
-    kept = stored.get("status") or {}
+        return {**without, "status": found.stored["status"]} if "status" in found.stored else without
+    kept = found.stored.get("status") or {}
     changed = {name: _without_ours(given, before.get(name), kept.get(name)) for name, given in status.items()}
     return {**manifest, "status": changed}
 

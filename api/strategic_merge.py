@@ -106,7 +106,7 @@ def _merged_items(current: list[Any], items: list[Any], rule: Rule) -> list[Any]
     if replaced:
         return [_without_directives(item) for item in changes]
     kept = [item for item in current if _identity_or_none(item, rule) not in gone]
-    places = {_identity_or_none(item, rule): place for place, item in enumerate(kept)}
+    places = _places(_identity_or_none(item, rule) for item in kept)
     for item in changes:
         place = places.setdefault(_identity(item, rule), len(kept))
         if place == len(kept):

@@ -54,6 +54,14 @@ class Mark:
     done: dict[tuple[str, str], dict[str, Any] | None]
 
 
+@dataclass(frozen=True)
+class Read:
+    """An object as a user reads it, and without what only the fold knows of it."""
+
+    shown: Mapping[str, Any]
+    stored: Mapping[str, Any]
+
+
 class Batch:
     """Collects the payloads of one request. It is the world that admission sees: the State, and
     what this batch has done to it so far.
@@ -103,14 +111,16 @@ class Batch:
         record = visible_of(self._state, kind, key)
         return None if record is None or (kind, key) in self._done else str(record.revision)
 
-    def shown(self, kind: str, key: str) -> Mapping[str, Any] | None:
-        """The object as a user reads it, after the batch so far; None if there is none."""
+    def read(self, kind: str, key: str) -> Read | None:
+        """The object after the batch so far, as it is read and as it is stored; None if there is none."""
         record = visible_of(self._state, kind, key)
         if record is None or (kind, key) in self._done:
-            return self.get(kind, key)
+            stored = self.get(kind, key)
+            return None if stored is None else Read(stored, stored)
         manifest = record.body if isinstance(record, SystemClass) else self._manifest_at(record.manifest)
         count = counts_of(self._state, kind, [key]).get(key)
-        return as_shown(record_at(self._state, record, self.now), manifest, count)
+        shown = as_shown(record_at(self._state, record, self.now), manifest, count)
+        return Read(shown, as_stored(record, manifest))
 
     def priority_classes(self) -> Mapping[str, PriorityClassFacts]:
         """All PriorityClasses by name."""

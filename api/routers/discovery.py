@@ -1,14 +1,14 @@
 """What this server serves, as Kubernetes' clients ask for it."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Header
 from fastapi.responses import Response
 
-from api import openapi_v3
-from api.errors import no_such_route
-from api.replies import json_reply
+from api import openapi
+from api.errors import NotAcceptable, no_such_route
+from api.replies import JSON, json_reply
 from api.resource import Resource, all_resources
 from domain.version import VERSION
 
@@ -67,10 +67,18 @@ async def group_resources(group: str, version: str) -> Response:
     return json_reply(found)
 
 
+@router.get("/openapi/v2", summary="OpenAPI in version 2")
+async def openapi_2(accept: Annotated[str, Header()] = "*/*") -> Response:
+    """One document, in JSON alone."""
+    if not any(each in accept for each in ("*/*", "application/*", JSON)):
+        raise NotAcceptable(f"only the following media types are accepted: {JSON}")
+    return json_reply(openapi.version_2())
+
+
 @router.get("/openapi/v3", summary="Where OpenAPI documents are")
 async def openapi_index() -> Response:
     """One document for each API group and version."""
-    return json_reply(openapi_v3.index())
+    return json_reply(openapi.index())
 
 
 @router.get("/openapi/v3/api/{version}", summary="OpenAPI of the core API")
@@ -86,7 +94,7 @@ async def group_openapi(group: str, version: str) -> Response:
 
 
 def _openapi(path: str) -> Response:
-    found = openapi_v3.document(path)
+    found = openapi.document(path)
     if found is None:
         raise no_such_route()
     return json_reply(found)

@@ -99,3 +99,23 @@ def test_openapi_says_what_each_group_takes(api: Api) -> None:
                 names = {each["name"] for each in patch["parameters"]}
                 assert {"dryRun", "fieldValidation"} <= names
     assert api.refused("GET", "/openapi/v3/apis/apps/v1")[0] == 404
+
+
+def test_openapi_in_version_2_says_the_same(api: Api) -> None:
+    older = api.get("/openapi/v2")
+    newer = [api.get(where["serverRelativeURL"]) for where in api.get("/openapi/v3")["paths"].values()]
+    assert older["swagger"] == "2.0"
+    assert set(older["paths"]) == {path for each in newer for path in each["paths"]}
+    assert set(older["definitions"]) == {name for each in newer for name in each["components"]["schemas"]}
+    patch = older["paths"]["/api/v1/nodes/{name}"]["patch"]
+    assert patch["consumes"] == ["application/json-patch+json", "application/merge-patch+json"]
+    assert {"name": "fieldValidation", "in": "query", "type": "string"} in patch["parameters"]
+
+
+def test_openapi_is_not_written_in_protobuf(api: Api) -> None:
+    protobuf = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+    assert api.refused("GET", "/openapi/v2", headers={"Accept": protobuf}) == (
+        406,
+        "NotAcceptable",
+        "only the following media types are accepted: application/json",
+    )

@@ -1,5 +1,7 @@
-"""OpenAPI v3 as Kubernetes serves it, a document an API group and version, for clients that look up what a
-server takes: kubectl asks it whether `fieldValidation` and `dryRun` mean something here.
+"""OpenAPI as Kubernetes serves it, for clients that look up what a server takes.
+
+In version 3 each API group and version has a document, which kubectl asks whether `fieldValidation` is known
+here; in version 2 all have one.
 
 The schema of a kind says what every object has and leaves the rest open, and no document offers strategic
 merge patches: kubectl takes a document that does at its word, and makes them from its own schemas otherwise.
@@ -78,6 +80,37 @@ def document(path: str) -> dict[str, Any] | None:
         "paths": paths,
         "components": {"schemas": {_schema_name(each): _schema(each) for each in served}},
     }
+
+
+def version_2() -> dict[str, Any]:
+    """All of it as one document of version 2."""
+    documents = [found for path in _groups() if (found := document(path)) is not None]
+    paths = {path: operations for each in documents for path, operations in each["paths"].items()}
+    return {
+        "swagger": "2.0",
+        "info": documents[0]["info"],
+        "paths": {
+            path: {method: _in_version_2(operation) for method, operation in operations.items()}
+            for path, operations in paths.items()
+        },
+        "definitions": {
+            name: schema for each in documents for name, schema in each["components"]["schemas"].items()
+        },
+    }
+
+
+def _in_version_2(operation: dict[str, Any]) -> dict[str, Any]:
+    body = operation.get("requestBody")
+    older = {name: value for name, value in operation.items() if name != "requestBody"}
+    older["parameters"] = [
+        {**{key: value for key, value in each.items() if key != "schema"}, **each["schema"]}
+        for each in operation["parameters"]
+    ]
+    older["produces"] = ["application/json"]
+    if body is not None:
+        older["consumes"] = list(body["content"])
+        older["parameters"].append({"name": "body", "in": "body", "schema": {"type": "object"}})
+    return older
 
 
 def _groups() -> dict[str, list[Resource]]:
