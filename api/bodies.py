@@ -1,6 +1,8 @@
 """Request bodies: how large, in which format, and whether they are what the path is about."""
 
 import json
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -8,6 +10,7 @@ from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
 from api.errors import RequestEntityTooLarge, UnsupportedMediaType, bad_value
+from api.protobuf import PROTOBUF, UnknownKind, read_protobuf
 from domain.admission.documents import read_documents
 from domain.admission.kinds import Kind
 from domain.errors import BadRequest
@@ -27,15 +30,15 @@ async def read_object(request: Request) -> dict[str, Any] | None:
 
     Raises RequestEntityTooLarge, UnsupportedMediaType, and BadRequest with line and column.
     """
-    body = await _read(request)
+    body = await read_body(request)
     if not body.strip():
         return None
-    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower() or _JSON
+    media_type = media_type_of(request) or _JSON
+    if media_type == PROTOBUF:
+        with suppress(UnknownKind):
+            return read_protobuf(body)
     if media_type not in MEDIA_TYPES:
-        raise UnsupportedMediaType(
-            "the body of the request was in an unknown format - accepted media types include:"
-            f" {', '.join(MEDIA_TYPES)} (it was {media_type})"
-        )
+        raise unknown_format(MEDIA_TYPES, f" (it was {media_type})")
     if media_type == _JSON and len(body) < _AT_ONCE:
         return _decode(body, media_type)
     return await run_in_threadpool(_decode, body, media_type)
@@ -46,14 +49,33 @@ async def read_manifest(request: Request, kind: Kind, api_version: str) -> dict[
     manifest = await read_object(request)
     if manifest is None:
         raise BadRequest("body: Required value: the request holds no object")
+    check_type(manifest, kind, api_version)
+    return manifest
+
+
+def check_type(manifest: dict[str, Any], kind: Kind, api_version: str) -> None:
+    """Write down what `manifest` is where it does not say so. Raises BadRequest if it is something else."""
     for field, expected in (("apiVersion", api_version), ("kind", kind.name)):
         found = manifest.setdefault(field, expected)
         if found != expected:
             raise bad_value(field, found, f"this path takes {api_version} {kind.name}")
-    return manifest
 
 
-async def _read(request: Request) -> bytes:
+def media_type_of(request: Request) -> str:
+    """The media type of the body, in lower case, without parameters; empty if the request names none."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def unknown_format(accepted: Iterable[str], why: str = "") -> UnsupportedMediaType:
+    """The refusal of a body in a format that is not `accepted`, in Kubernetes' words, then `why`."""
+    return UnsupportedMediaType(
+        "the body of the request was in an unknown format - accepted media types include:"
+        f" {', '.join(accepted)}{why}"
+    )
+
+
+async def read_body(request: Request) -> bytes:
+    """The bytes of the body. Raises RequestEntityTooLarge."""
     length = request.headers.get("content-length", "0")
     if length.isdecimal() and int(length) > LIMIT:
         raise _too_large()

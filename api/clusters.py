@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from api.following import Tail
 from api.metrics import Metrics
 from api.prefix import KEY
+from api.watching import Broadcast
 from domain.errors import GangerError, NotFound
 from store.engine import Store
 from store.log import EventLog, stream_names
@@ -29,6 +30,7 @@ class Served:
     cluster: Cluster
     requests: Requests
     tail: Tail
+    broadcast: Broadcast
     worker: ActiveWorker | None
 
     def close(self) -> None:
@@ -98,7 +100,8 @@ class Clusters:
         cluster = Cluster.open(self.store, name, clock=self._clock, verify=True)
         self.metrics.watch(cluster)
         worker = ActiveWorker(cluster, timed=self.metrics.timer(cluster)) if self._work else None
-        served = Served(cluster, Requests(cluster), Tail(self.store, name), worker)
+        tail = Tail(self.store, name)
+        served = Served(cluster, Requests(cluster), tail, Broadcast(cluster, tail), worker)
         if worker is not None:
             worker.start()
         return served

@@ -24,6 +24,12 @@ class MethodNotAllowed(Refused):
     reason = "MethodNotAllowed"
 
 
+class NotAcceptable(Refused):
+    """The client takes no format that there is."""
+
+    reason = "NotAcceptable"
+
+
 class RequestEntityTooLarge(Refused):
     """The body is larger than any object may be."""
 

@@ -49,6 +49,16 @@ class Page:
     remaining: int | None = None
 
 
+def is_selected(selection: Selection, shown: Mapping[str, Any]) -> bool:
+    """Whether an object of the kind, as a user reads it, is among those that are selected."""
+    metadata = shown["metadata"]
+    return (
+        selection.namespace in (None, metadata.get("namespace"))
+        and selects(selection.labels, metadata.get("labels") or {})
+        and selects_fields(selection.fields, shown)
+    )
+
+
 def encode_continue(resume: Continue) -> str:
     """The token that a client sends back to have the next page."""
     return base64.urlsafe_b64encode(msgspec.json.encode(resume)).decode().rstrip("=")
@@ -137,6 +147,5 @@ def _selected(
     cluster: Cluster, selection: Selection, records: list[Visible], counts: Mapping[str, Counted]
 ) -> Iterator[dict[str, Any]]:
     for shown in cluster.shown_records(records, counts):
-        labels = shown["metadata"].get("labels") or {}
-        if selects(selection.labels, labels) and selects_fields(selection.fields, shown):
+        if is_selected(selection, shown):
             yield shown

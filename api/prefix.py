@@ -1,4 +1,5 @@
-"""`/clusters/{name}` before any path selects another cluster than the server's own."""
+"""Paths as they may also be written: with `/clusters/{name}` before them, which selects another cluster than
+the server's own, and with a slash at their end, as some clients ask for `/version/`."""
 
 import re
 
@@ -14,7 +15,7 @@ _PREFIX = re.compile(r"/clusters/([^/]+)(/.*)?")
 
 
 class ClusterPrefix:
-    """Takes the prefix off, so that every route exists once."""
+    """Takes both off, so that every route exists once."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -26,4 +27,7 @@ class ClusterPrefix:
                 await status_reply(bad_value("cluster", name, CLUSTER_NAME_RULE))(scope, receive, send)
                 return
             scope = {**scope, "path": path, "raw_path": path.encode(), KEY: name}
+        if scope["type"] == "http" and scope["path"].endswith("/"):
+            path = scope["path"].rstrip("/") or "/"
+            scope = {**scope, "path": path, "raw_path": path.encode()}
         await self._app(scope, receive, send)

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from api.errors import MethodNotAllowed, bad_value
+from api.errors import bad_value
 from api.listing import Page, Selection, decode_continue, encode_continue, list_objects
 from api.queries import AT, moment
 from api.resource import Resource
@@ -16,6 +16,13 @@ from worker.cluster import Cluster
 from worker.moments import Moment
 
 
+class Selectors(BaseModel):
+    """Which objects of a list are meant."""
+
+    label_selector: str = Field("", alias="labelSelector")
+    field_selector: str = Field("", alias="fieldSelector")
+
+
 class GetQuery(BaseModel):
     """What a GET of one object may say."""
 
@@ -25,17 +32,22 @@ class GetQuery(BaseModel):
     )
 
 
-class ListQuery(GetQuery):
+class ListQuery(GetQuery, Selectors):
     """What a GET of a list may say."""
 
-    label_selector: str = Field("", alias="labelSelector")
-    field_selector: str = Field("", alias="fieldSelector")
     resource_version_match: str | None = Field(
         None, alias="resourceVersionMatch", description="`Exact`: as of that position; else `NotOlderThan`"
     )
     limit: int = Field(0, ge=0, description="at most so many; 0 for all")
     resume: str = Field("", alias="continue", description="the token of the page before")
-    watch: bool = Field(False, description="not in this version")
+    watch: bool = Field(False, description="follow the list: a line of JSON for each change")
+    allow_watch_bookmarks: bool = Field(
+        False, alias="allowWatchBookmarks", description="also say how far a quiet watch has come"
+    )
+    send_initial_events: bool | None = Field(
+        None, alias="sendInitialEvents", description="begin a watch with what there is, then a bookmark"
+    )
+    timeout_seconds: int = Field(0, alias="timeoutSeconds", ge=0, description="when a watch ends")
 
 
 def get_object(
@@ -58,14 +70,8 @@ def get_object(
 def list_body(
     cluster: Cluster, resource: Resource, namespace: str | None, query: ListQuery
 ) -> dict[str, Any]:
-    """A `PodList` or the like. Raises MethodNotAllowed for a watch, else as `get_object`."""
-    refuse_watch(query)
-    selection = Selection(
-        kind=resource.kind,
-        namespace=namespace,
-        labels=parse_labels(query.label_selector),
-        fields=parse_fields(query.field_selector, resource.kind.qualified),
-    )
+    """A `PodList` or the like. Raises as `get_object`."""
+    selection = selection_of(resource, namespace, query)
     resume = decode_continue(query.resume) if query.resume else None
     state: State | None
     now: int | None
@@ -78,12 +84,14 @@ def list_body(
     return body_of(page, resource)
 
 
-def refuse_watch(query: ListQuery) -> None:
-    """Raise MethodNotAllowed if a watch is asked for."""
-    if query.watch:
-        raise MethodNotAllowed(
-            "watch is not supported by this version of ganger: list again, or follow /ganger/v1/log"
-        )
+def selection_of(resource: Resource, namespace: str | None, query: Selectors) -> Selection:
+    """The objects that `query` is about. Raises BadRequest."""
+    return Selection(
+        kind=resource.kind,
+        namespace=namespace,
+        labels=parse_labels(query.label_selector),
+        fields=parse_fields(query.field_selector, resource.kind.qualified),
+    )
 
 
 def body_of(page: Page, resource: Resource) -> dict[str, Any]:
@@ -113,15 +121,25 @@ def moment_asked(
     if version in (None, "", "0"):
         return None
     assert version is not None
-    if not (version.isascii() and version.isdecimal()):
-        raise bad_value("resourceVersion", version, "must be a position of the log")
-    position = int(version)
+    position = position_of(version)
     if exact:
         return moment(cluster, version)
+    check_reached(cluster, position)
+    return None
+
+
+def position_of(version: str) -> int:
+    """The position that a resourceVersion is. Raises BadRequest if it is none."""
+    if not (version.isascii() and version.isdecimal()):
+        raise bad_value("resourceVersion", version, "must be a position of the log")
+    return int(version)
+
+
+def check_reached(cluster: Cluster, position: int) -> None:
+    """Raise Expired for a position in the future."""
     head = cluster.log.head().position
     if position > head:
         raise Expired(f"resourceVersion {position} is in the future: the log ends at {head}")
-    return None
 
 
 def _list_metadata(page: Page) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from domain.admission.kinds import (
     EVENT,
     EVENT_OF_GROUP,
     KINDS,
+    NAMESPACE,
     NODE,
     POD,
     POD_DISRUPTION_BUDGET,
@@ -14,7 +15,7 @@ from domain.admission.kinds import (
 )
 
 _WITH_STATUS = (NODE, POD, POD_DISRUPTION_BUDGET)
-_ALL_VERBS = ("create", "delete", "get", "list", "update")
+_ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 _READING = ("get", "list")
 
 
@@ -45,8 +46,9 @@ class Resource:
 def resources() -> Iterator[Resource]:
     """Every kind of object that is kept, in every version that it is served in."""
     for kind in KINDS:
+        verbs = tuple(verb for verb in _ALL_VERBS if kind is not NAMESPACE or verb != "deletecollection")
         for version in kind.versions:
-            yield Resource(kind, version)
+            yield Resource(kind, version, verbs=verbs)
 
 
 CORE_EVENTS = Resource(EVENT, EVENT.version, verbs=_READING)

@@ -1,7 +1,8 @@
 """The short way for what is asked most: to create one object, or to read one as it is now.
 
 FastAPI's routes answer the same to the same requests, and are what the OpenAPI document is made of. They
-take what is not plain enough for the short way: query parameters, or a cluster that is still to be opened.
+take what is not plain enough for the short way: query parameters, a cluster that is still to be opened, or a
+table to be answered with.
 """
 
 import re
@@ -21,6 +22,8 @@ from api.prefix import KEY
 from api.reading import GetQuery, get_object
 from api.replies import json_reply
 from api.resource import Resource, resources
+from api.tables import Tables
+from api.unknown_fields import UnknownFields, mode_of
 from domain.errors import GangerError
 
 _PATH: Final = re.compile(r"(/api/v1|/apis/[^/]+/[^/]+)(?:/namespaces/([^/]+))?/([^/]+)(?:/([^/]+))?")
@@ -64,14 +67,18 @@ class Shortcut:
         if scope["method"] == "POST" and name is None:
             return _creation(served, resource, namespace)
         if scope["method"] == "GET" and name is not None and served.cluster.state.position:
+            if Tables(Request(scope)).wanted:
+                return None
             return _reading(served, resource, namespace, name)
         return None
 
 
 def _creation(served: Served, resource: Resource, namespace: str | None) -> _Answer:
+    unknown = UnknownFields(resource, mode_of(None))
+
     async def create(request: Request) -> Response:
         manifest = await read_manifest(request, resource.kind, resource.api_version)
-        return await writing.create(served, resource, namespace, manifest, dry_run=False)
+        return await writing.create(served, unknown, namespace, manifest, dry_run=False)
 
     return create
 

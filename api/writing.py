@@ -1,7 +1,8 @@
 """Requests that change something: what is asked of the cluster, and what is answered."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from fastapi.responses import Response
@@ -9,22 +10,29 @@ from fastapi.responses import Response
 from api.clusters import Served
 from api.deleting import DeleteOptions, Deletion, gone
 from api.errors import bad_value
+from api.listing import Page
+from api.patches import Change
+from api.reading import body_of
+from api.replacing import Replacing, name_of
 from api.replies import json_reply
 from api.resource import Resource
+from api.unknown_fields import UnknownFields
 from domain.configuration import CONFIGURATION
-from domain.errors import BadRequest
+from domain.errors import BadRequest, NotFound
 from worker.batch import Batch, Outcome
 from worker.requests import Answer
 
 
 async def create(
-    served: Served, resource: Resource, namespace: str | None, manifest: dict[str, Any], *, dry_run: bool
+    served: Served, unknown: UnknownFields, namespace: str | None, manifest: dict[str, Any], *, dry_run: bool
 ) -> Response:
     """201 and the object as it is now. Raises a Refused if it is not taken."""
+    resource = unknown.resource
+    unknown.check(manifest)
     answer = await _ask(
         served,
-        lambda batch: batch.create(manifest, namespace=namespace),
-        about=_about(resource, namespace, _name(manifest)),
+        lambda batch: unknown.settle(batch.create(manifest, namespace=namespace)),
+        about=_about(resource, namespace, name_of(manifest)),
         dry_run=dry_run,
     )
     return _shown(resource, answer, code=201)
@@ -32,21 +40,20 @@ async def create(
 
 async def replace(
     served: Served,
-    resource: Resource,
+    unknown: UnknownFields,
     namespace: str | None,
     name: str,
-    manifest: dict[str, Any],
+    change: Change,
     *,
-    status: bool = False,
+    status: bool,
     dry_run: bool,
 ) -> Response:
-    """The object as it is now: replaced, or with `status` only its status. Raises a Refused."""
-    _check_name(manifest, name)
-
-    def admit(batch: Batch) -> Outcome:
-        return (batch.replace_status if status else batch.replace)(manifest, namespace=namespace)
-
-    answer = await _ask(served, admit, about=_about(resource, namespace, name), dry_run=dry_run)
+    """The object as it is now, replaced by `change` of it; with `status` that alone. Raises a Refused."""
+    resource = unknown.resource
+    replacing = Replacing(namespace, name, change, unknown, status=status)
+    answer = await _ask(served, replacing, about=_about(resource, namespace, name), dry_run=dry_run)
+    if answer.shown is None:  # its last finalizer went, and itself with it
+        return json_reply(resource.shown(replacing.manifest), warnings=answer.outcome.warnings)
     return _shown(resource, answer)
 
 
@@ -69,6 +76,21 @@ async def delete(
     if answer.shown is None:
         return json_reply(gone(resource, deletion.before))
     return _shown(resource, answer)
+
+
+async def delete_all(
+    served: Served, resource: Resource, found: Page, options: DeleteOptions, *, dry_run: bool
+) -> Response:
+    """The objects of `found` as they were, each of them deleted by itself. Raises as `delete`."""
+
+    async def delete_one(manifest: dict[str, Any]) -> None:
+        metadata = manifest["metadata"]
+        with suppress(NotFound):  # somebody else was quicker
+            namespace, name = metadata.get("namespace"), metadata["name"]
+            await delete(served, resource, namespace, name, options, dry_run=dry_run)
+
+    await asyncio.gather(*map(delete_one, found.items))
+    return json_reply(body_of(found, resource))
 
 
 async def configure(served: Served, document: dict[str, Any], *, dry_run: bool) -> Response:
@@ -102,20 +124,3 @@ def _shown(resource: Resource, answer: Answer, code: int = 200) -> Response:
 
 def _about(resource: Resource, namespace: str | None, name: str | None) -> str | None:
     return None if name is None else f"{resource.kind.name}/{resource.kind.key_of(namespace, name)}"
-
-
-def _check_name(manifest: Mapping[str, Any], name: str) -> None:
-    found = _name(manifest)
-    if not found:
-        raise BadRequest(
-            f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
-        )
-    if found != name:
-        raise BadRequest(f"the name of the object ({found}) does not match the name on the URL ({name})")
-
-
-def _name(manifest: Mapping[str, Any]) -> str | None:
-    """The name, None if there is none yet; what is wrong with it is admission's to say."""
-    metadata = manifest.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, Mapping) else None
-    return name if isinstance(name, str) and name else None

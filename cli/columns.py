@@ -3,10 +3,20 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from cli.ages import age
-from cli.objects import Facts, Shown, conditions, key_of
+from cli.objects import Facts, Shown, key_of
+from domain.ages import age
 from domain.amounts import quantity_of
 from domain.resources import CPU, MEMORY, PODS, amounts_of
+from worker.words import (
+    conditions,
+    first_seen,
+    group_of,
+    last_seen,
+    node_status,
+    pod_status,
+    policy_of,
+    taint_text,
+)
 
 
 class Column(NamedTuple):
@@ -27,37 +37,6 @@ def columns_for(kind: str, objects: Sequence[Shown], *, wide: bool, namespaces: 
 def table(columns: Sequence[Column], objects: Sequence[Shown], facts: Facts) -> list[list[str]]:
     """The cells of `objects`, a row each."""
     return [[column.cell(shown, facts) for column in columns] for shown in objects]
-
-
-def pod_status(shown: Shown) -> str:
-    """The word that kubectl has for how a Pod is."""
-    if "deletionTimestamp" in shown["metadata"]:
-        return "Terminating"
-    phase: str = (shown.get("status") or {}).get("phase") or "Pending"
-    reason = conditions(shown).get("PodScheduled", {}).get("reason")
-    return "SchedulingGated" if phase == "Pending" and reason == "SchedulingGated" else phase
-
-
-def node_status(shown: Shown) -> str:
-    """`Ready` unless the Node says otherwise, and whether it is cordoned."""
-    ready = conditions(shown).get("Ready", {}).get("status", "True") == "True"
-    cordoned = bool(_spec(shown).get("unschedulable"))
-    return ("Ready" if ready else "NotReady") + (",SchedulingDisabled" if cordoned else "")
-
-
-def policy_of(shown: Shown) -> tuple[str, str]:
-    """The scheduling policy of a group, and how many members or groups it needs."""
-    policy = _spec(shown).get("schedulingPolicy") or {}
-    if "gang" not in policy:
-        return "Basic", ""
-    gang = policy["gang"] or {}
-    return "Gang", str(gang.get("minCount", gang.get("minGroupCount", "")))
-
-
-def group_of(shown: Shown) -> str:
-    """The name of the PodGroup that a Pod joins; empty if it joins none."""
-    name: str = (shown["spec"].get("schedulingGroup") or {}).get("podGroupName") or ""
-    return name
 
 
 def allocatable_of(shown: Shown) -> dict[str, int]:
@@ -125,12 +104,6 @@ def _node_columns(nodes: Sequence[Shown]) -> list[Column]:
     ]
 
 
-def taint_text(taint: Mapping[str, Any]) -> str:
-    """A taint as kubectl writes it: `key=value:NoSchedule`."""
-    value = f"={taint['value']}" if taint.get("value") else ""
-    return f"{taint['key']}{value}:{taint['effect']}"
-
-
 def _group_column(header: str, field: str) -> Column:
     def cell(shown: Shown, facts: Facts) -> str:
         return str(getattr(facts.group(shown["kind"], key_of(shown)), field))
@@ -147,16 +120,6 @@ _PARENT = Column("PARENT", _of_spec("parentCompositePodGroupName"), True)
 
 def _times_of(event: Shown) -> str:
     return str((event.get("series") or {}).get("count", 1))
-
-
-def first_seen(event: Shown, now: int) -> str:
-    """How long ago an Event happened first."""
-    return age(event.get("eventTime"), now)
-
-
-def last_seen(event: Shown, now: int) -> str:
-    """How long ago an Event happened last."""
-    return age((event.get("series") or {}).get("lastObservedTime", event.get("eventTime")), now)
 
 
 def _target_of(event: Shown) -> str:

@@ -77,12 +77,6 @@ class Change:
     warnings: Sequence[str] = ()
 
 
-def conditions(shown: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """The conditions of an object by type."""
-    found = (shown.get("status") or {}).get("conditions") or ()
-    return {condition["type"]: condition for condition in found}
-
-
 def labels_of(shown: Mapping[str, Any]) -> Mapping[str, str]:
     """The labels of an object."""
     return shown["metadata"].get("labels") or {}

@@ -16,7 +16,7 @@ from domain.envelope import canonical
 from domain.manifests import read_priority_class
 from domain.objects import Group, PriorityClassFacts
 from domain.state import State
-from worker.shown import SystemClass, as_stored, record_of, visible_of
+from worker.shown import SystemClass, as_shown, as_stored, counts_of, record_at, record_of, visible_of
 
 POD = kind_named("pod")
 POD_GROUP = kind_named("podgroup")
@@ -52,6 +52,14 @@ class Mark:
 
     count: int
     done: dict[tuple[str, str], dict[str, Any] | None]
+
+
+@dataclass(frozen=True)
+class Read:
+    """An object as a user reads it, and without what only the fold knows of it."""
+
+    shown: Mapping[str, Any]
+    stored: Mapping[str, Any]
 
 
 class Batch:
@@ -102,6 +110,17 @@ class Batch:
         """The position of the object's last change; None for one that this batch touched."""
         record = visible_of(self._state, kind, key)
         return None if record is None or (kind, key) in self._done else str(record.revision)
+
+    def read(self, kind: str, key: str) -> Read | None:
+        """The object after the batch so far, as it is read and as it is stored; None if there is none."""
+        record = visible_of(self._state, kind, key)
+        if record is None or (kind, key) in self._done:
+            stored = self.get(kind, key)
+            return None if stored is None else Read(stored, stored)
+        manifest = record.body if isinstance(record, SystemClass) else self._manifest_at(record.manifest)
+        count = counts_of(self._state, kind, [key]).get(key)
+        shown = as_shown(record_at(self._state, record, self.now), manifest, count)
+        return Read(shown, as_stored(record, manifest))
 
     def priority_classes(self) -> Mapping[str, PriorityClassFacts]:
         """All PriorityClasses by name."""

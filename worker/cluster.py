@@ -2,7 +2,7 @@
 
 import re
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -145,6 +145,15 @@ class Cluster:
         """The manifest that the event at `position` holds. Raises CorruptLog if it holds none."""
         return _manifest_in(self.event(position))
 
+    def manifests_at(self, positions: Collection[int]) -> dict[int, dict[str, Any]]:
+        """The manifests that the events at `positions` hold. Raises CorruptLog if one holds none."""
+        wanted = sorted(positions)
+        return {
+            each.position: _manifest_in(CURRENT.event(each.type, each.line))
+            for start in range(0, len(wanted), MANIFESTS_AT_A_TIME)
+            for each in self.log.read_positions(wanted[start : start + MANIFESTS_AT_A_TIME])
+        }
+
     def shown(
         self, kind: Kind, key: str, state: State | None = None, now: int | None = None
     ) -> dict[str, Any] | None:
@@ -192,10 +201,9 @@ class Cluster:
         """
         for start in range(0, len(records), MANIFESTS_AT_A_TIME):
             page = records[start : start + MANIFESTS_AT_A_TIME]
-            stored = self.log.read_positions(
+            manifests = self.manifests_at(
                 [record.manifest for record in page if not isinstance(record, SystemClass)]
             )
-            manifests = {each.position: _manifest_in(CURRENT.event(each.type, each.line)) for each in stored}
             for record in page:
                 manifest = record.body if isinstance(record, SystemClass) else manifests[record.manifest]
                 yield as_shown(record, manifest, counts.get(record.key))

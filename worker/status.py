@@ -13,6 +13,7 @@ _CODES = {
     "Forbidden": 403,
     "NotFound": 404,
     "MethodNotAllowed": 405,
+    "NotAcceptable": 406,
     "AlreadyExists": 409,
     "Conflict": 409,
     "Expired": 410,

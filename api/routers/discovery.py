@@ -1,20 +1,24 @@
 """What this server serves, as Kubernetes' clients ask for it."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Header
 from fastapi.responses import Response
 
-from api.errors import no_such_route
-from api.replies import json_reply
+from api import openapi
+from api.errors import NotAcceptable, no_such_route
+from api.replies import JSON, json_reply
 from api.resource import Resource, all_resources
 from domain.version import VERSION
 
 KUBERNETES = ("1", "37")
 """The version of Kubernetes whose API this is, as far as it goes."""
 
-_STATUS_VERBS = ("update",)
+_STATUS_VERBS = ("get", "patch", "update")
+
+_ABOUT_THE_BUILD = ("buildDate", "compiler", "gitCommit", "gitTreeState", "goVersion", "platform")
+"""What clients want a version to say, and what only a compiled program has."""
 
 router = APIRouter(tags=["discovery"])
 
@@ -23,7 +27,8 @@ router = APIRouter(tags=["discovery"])
 async def version() -> Response:
     """Kubernetes' version whose API this is; `gitVersion` names ganger too."""
     major, minor = KUBERNETES
-    return json_reply({"major": major, "minor": minor, "gitVersion": f"v{major}.{minor}.0+ganger-{VERSION}"})
+    shown = {"major": major, "minor": minor, "gitVersion": f"v{major}.{minor}.0+ganger-{VERSION}"}
+    return json_reply(dict.fromkeys(_ABOUT_THE_BUILD, "") | shown)
 
 
 @router.get("/api", summary="Versions of the core API")
@@ -58,6 +63,39 @@ async def group_resources(group: str, version: str) -> Response:
     """Each resource with its verbs."""
     found = _resource_list(f"{group}/{version}")
     if not found["resources"]:
+        raise no_such_route()
+    return json_reply(found)
+
+
+@router.get("/openapi/v2", summary="OpenAPI in version 2")
+async def openapi_2(accept: Annotated[str, Header()] = "*/*") -> Response:
+    """One document, in JSON alone."""
+    if not any(each in accept for each in ("*/*", "application/*", JSON)):
+        raise NotAcceptable(f"only the following media types are accepted: {JSON}")
+    return json_reply(openapi.version_2())
+
+
+@router.get("/openapi/v3", summary="Where OpenAPI documents are")
+async def openapi_index() -> Response:
+    """One document for each API group and version."""
+    return json_reply(openapi.index())
+
+
+@router.get("/openapi/v3/api/{version}", summary="OpenAPI of the core API")
+async def core_openapi(version: str) -> Response:
+    """As far as clients look things up in it; `/openapi.json` has every route."""
+    return _openapi(f"api/{version}")
+
+
+@router.get("/openapi/v3/apis/{group}/{version}", summary="OpenAPI of a group in a version")
+async def group_openapi(group: str, version: str) -> Response:
+    """The same for the other groups."""
+    return _openapi(f"apis/{group}/{version}")
+
+
+def _openapi(path: str) -> Response:
+    found = openapi.document(path)
+    if found is None:
         raise no_such_route()
     return json_reply(found)
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 import click
 
 from cli import options
-from cli.columns import group_of
 from cli.objects import Objects, Shown
 from cli.settings import Settings, pass_settings
 from cli.sources import open_objects
 from domain.admission.kinds import POD, Kind
+from worker.words import group_of
 
 LAST_ENTRIES = 10
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import click
 
 from cli import options
-from cli.ages import duration
 from cli.console import note, print_json, print_table
 from cli.settings import Settings, pass_settings
+from domain.ages import duration
 from domain.times import parse_rfc3339
 from domain.waiting import Waiter, WaitingLine, waiting_line
 

@@ -3,24 +3,16 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from cli.ages import age
-from cli.columns import (
-    allocatable_of,
-    first_seen,
-    group_of,
-    last_seen,
-    node_status,
-    pod_status,
-    policy_of,
-    taint_text,
-)
+from cli.columns import allocatable_of
 from cli.console import align
 from cli.dumping import dump
 from cli.objects import Facts, Shown, key_of, labels_of
 from domain.admission.kinds import Kind
+from domain.ages import age
 from domain.amounts import quantity_of
 from domain.resources import effective_requests
 from worker.history import Entry
+from worker.words import first_seen, group_of, last_seen, node_status, pod_status, policy_of, taint_text
 
 Fact = tuple[str, str]
 """A label and what stands behind it, which may have several lines."""

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 
 from rich.text import Text
 
-from cli.ages import duration
 from cli.console import STYLES
 from cli.text.lines import LABEL, Cell, Page, listed
+from domain.ages import duration
 from domain.difference import Difference, FieldChange, LaneChange, ObjectChange
 from domain.explanation import Moment
 from domain.times import parse_rfc3339, rfc3339

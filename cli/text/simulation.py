@@ -1,7 +1,7 @@
 """What a simulated trace came to."""
 
-from cli.ages import duration
 from cli.console import align
+from domain.ages import duration
 from worker.simulating import SimulationSummary
 
 

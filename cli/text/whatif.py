@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from cli.ages import duration
 from cli.console import STYLES
 from cli.text.lines import FAINT, LABEL, Cell, Page, listed
+from domain.ages import duration
 from domain.times import SECOND, parse_rfc3339, rfc3339
 from worker.whatif import Course, Divergence, Recorded, WhatIf
 

@@ -23,6 +23,9 @@ from domain.times import rfc3339
 
 TERMINAL_PHASES = ("Succeeded", "Failed")
 
+UNKNOWN_FIELD = "unknown field "
+"""How the warning begins that names a field which nobody knows."""
+
 Change = Literal["created", "configured", "unchanged"]
 
 
@@ -294,5 +297,5 @@ def _refuse(kind: Kind, given: ObjectMeta, faults: list[Cause]) -> None:
 
 
 def _warnings(kind: Kind, made: Struct, complete: Mapping[str, Any]) -> tuple[str, ...]:
-    unknown = [f'unknown field "{path}"' for path in sorted(unknown_fields(made))]
+    unknown = [f'{UNKNOWN_FIELD}"{path}"' for path in sorted(unknown_fields(made))]
     return (*unknown, *scope.notes(kind, complete))

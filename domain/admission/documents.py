@@ -84,6 +84,19 @@ def read_documents(text: str | bytes, source: str) -> list[Document]:
     return documents
 
 
+def read_value(text: str | bytes, source: str) -> Any:
+    """The JSON value that `text` is, with numbers as those of manifests. Raises BadRequest."""
+    try:
+        return _read_json(_decoded(text, source))
+    except _NotJson as error:
+        raise BadRequest(f"{source}: {error.__cause__ or _TOO_DEEP}") from error
+
+
+def is_too_deep(value: Any) -> bool:
+    """Whether `value` is nested deeper than any manifest may be."""
+    return _deeper_than(_MAX_DEPTH, value)
+
+
 class _NotJson(Exception):
     """The text is no single JSON document."""
 
@@ -129,7 +142,7 @@ def _read_json(text: str) -> Any:
         )
     except (ValueError, RecursionError) as error:
         raise _NotJson from error
-    if _deeper_than(_MAX_DEPTH, value):
+    if is_too_deep(value):
         raise _NotJson
     return value
 

@@ -21,8 +21,8 @@ _NO_METHOD = "the server does not allow this method on the requested resource"
         pytest.param(
             "POST", "/api/v1/pods", (405, "MethodNotAllowed", _NO_METHOD), id="POST without namespace"
         ),
-        pytest.param("PATCH", f"{PODS}/p", (405, "MethodNotAllowed", _NO_METHOD), id="PATCH"),
-        pytest.param("DELETE", PODS, (405, "MethodNotAllowed", _NO_METHOD), id="DELETE of a collection"),
+        pytest.param("PATCH", PODS, (405, "MethodNotAllowed", _NO_METHOD), id="PATCH of a collection"),
+        pytest.param("PUT", PODS, (405, "MethodNotAllowed", _NO_METHOD), id="PUT of a collection"),
         pytest.param("POST", f"{BOOK}/queue", (405, "MethodNotAllowed", _NO_METHOD), id="POST to the book"),
     ],
 )

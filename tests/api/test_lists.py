@@ -93,15 +93,6 @@ def test_objects_as_they_were(api: Api) -> None:
     ("path", "expected"),
     [
         pytest.param(
-            f"{PODS}?watch=true",
-            (
-                405,
-                "MethodNotAllowed",
-                "watch is not supported by this version of ganger: list again, or follow /ganger/v1/log",
-            ),
-            id="watch",
-        ),
-        pytest.param(
             f"{PODS}?at=99",
             (410, "Expired", "position 99 is in the future: the log ends at 1"),
             id="list of the future",

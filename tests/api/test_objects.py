@@ -402,3 +402,25 @@ def test_a_group_stays_while_its_pods_run(api: Api) -> None:
     assert going["metadata"]["deletionTimestamp"]
     assert api.client.delete(f"{PODS}/p").status_code == 200
     assert api.refused("GET", f"{GROUPS}/g")[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("query", "left"),
+    [
+        pytest.param("", "", id="all"),
+        pytest.param("labelSelector=app", "b", id="by label"),
+        pytest.param("fieldSelector=metadata.name%3Db", "ac", id="by name"),
+        pytest.param("dryRun=All", "abc", id="a dry run"),
+    ],
+)
+def test_the_objects_of_a_list_are_deleted(api: Api, query: str, left: str) -> None:
+    api.post(PODS, pod("a", labels={"app": "x"}), pod("b"), pod("c", labels={"app": "y"}))
+    api.post("/api/v1/namespaces/team/pods", pod("d", namespace="team"))
+    before = {item["metadata"]["name"]: item for item in api.get(PODS)["items"]}
+    reply = api.client.delete(f"{PODS}?{query}")
+    assert (reply.status_code, reply.json()["kind"]) == (200, "PodList")
+    deleted = {item["metadata"]["name"]: item for item in reply.json()["items"]}
+    assert all(item == before[name] for name, item in deleted.items())
+    names = "".join(item["metadata"]["name"] for item in api.get("/api/v1/pods")["items"])
+    assert names == f"{left}d"
+    assert set(deleted) == set("abc") - set(left) or query == "dryRun=All"

@@ -1,101 +1,21 @@
 """The server as a process: from an empty folder to a bound gang, killed in between."""
 
-import json
-import os
 import signal
 import sqlite3
 import subprocess
-import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import pytest
 
 from api_world import BOOK, GROUPS, NODES, PODS
 from build import group, node, pod
-
-GANGER = Path(sys.executable).with_name("ganger")
-TIMEOUT_S = 60
-
-
-class Server:
-    """A running `ganger serve`."""
-
-    def __init__(self, process: subprocess.Popen[str], url: str) -> None:
-        self.process = process
-        self.client = httpx2.Client(base_url=url, timeout=TIMEOUT_S)
-
-    def post(self, path: str, *manifests: Any) -> list[Any]:
-        replies = [self.client.post(path, json=manifest) for manifest in manifests]
-        assert all(reply.status_code == 201 for reply in replies), replies[-1].text
-        return [reply.json() for reply in replies]
-
-    def get(self, path: str) -> Any:
-        reply = self.client.get(path)
-        assert reply.status_code == 200, reply.text
-        return reply.json()
-
-    def follow_until(self, event_type: str, after: int = 0) -> int:
-        """Follow the log from `after` on; the position of the first event of a type."""
-        headers = {"Accept": "text/event-stream", "Last-Event-ID": str(after)}
-        with self.client.stream("GET", f"{BOOK}/log", headers=headers) as stream:
-            for line in stream.iter_lines():
-                if line.startswith("data: "):
-                    event = json.loads(line.removeprefix("data: "))["event"]
-                    if event["type"] == event_type:
-                        return int(event["position"])
-        raise AssertionError(f"the stream ended without {event_type}")
-
-    def kill(self) -> None:
-        """As the machine's power cut would end it."""
-        self.process.kill()
-        self.process.wait(TIMEOUT_S)
-
-    def stop(self, number: int = signal.SIGTERM) -> int:
-        """Ask it to end; its exit code."""
-        self.process.send_signal(number)
-        return self.process.wait(TIMEOUT_S)
-
-
-def _start(folder: Path, *words: str, store: str = "ganger.db") -> subprocess.Popen[str]:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GANGER_")}
-    command = [str(GANGER), "--store", store, "serve", "--port", "0", *words]
-    return subprocess.Popen(
-        command, cwd=folder, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
-    )
-
-
-@contextmanager
-def _serving(folder: Path, *words: str, store: str = "ganger.db") -> Iterator[Server]:
-    process = _start(folder, *words, store=store)
-    assert process.stderr is not None
-    url = None
-    told = []
-    for line in process.stderr:
-        told.append(line)
-        if "http://" in line:
-            url = line.rstrip().rpartition(" ")[2]
-            break
-    assert url is not None, "".join(told)
-    draining = threading.Thread(target=process.stderr.read)
-    draining.start()
-    server = Server(process, url)
-    try:
-        yield server
-    finally:
-        server.client.close()
-        if process.poll() is None:
-            server.kill()
-        draining.join(TIMEOUT_S)
-        process.stderr.close()
+from serving import GANGER, TIMEOUT_S, Server, serving, start
 
 
 def test_a_gang_from_its_refusal_to_its_end(tmp_path: Path, location: str) -> None:
-    with _serving(tmp_path, store=location) as server:
+    with serving(tmp_path, store=location) as server:
         server.post(GROUPS, group("g", min_count=2))
         server.post(PODS, pod("a", cpu="8", group="g"), pod("b", cpu="8", group="g"))
         refused_at = server.follow_until("GroupAttempted")
@@ -104,7 +24,7 @@ def test_a_gang_from_its_refusal_to_its_end(tmp_path: Path, location: str) -> No
         acknowledged = server.get(f"{BOOK}/log/head")
         server.kill()
 
-    with _serving(tmp_path, store=location) as server:
+    with serving(tmp_path, store=location) as server:
         assert server.get(f"{BOOK}/log/{acknowledged['position']}")["hash"] == acknowledged["hash"]
         server.post(NODES, node("n1", cpu="8"), node("n2", cpu="8"))
         server.follow_until("PodBound", after=refused_at)
@@ -137,7 +57,7 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
                 if len(acknowledged) >= 60:
                     enough.set()
 
-    with _serving(tmp_path) as server:
+    with serving(tmp_path) as server:
         clients = [threading.Thread(target=create, args=(server, number)) for number in range(6)]
         for client in clients:
             client.start()
@@ -146,7 +66,7 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
         for client in clients:
             client.join(TIMEOUT_S)
 
-    with _serving(tmp_path, "--no-worker") as server:
+    with serving(tmp_path, "--no-worker") as server:
         items = server.get(f"{BOOK}/log?limit=10000")["items"]
         kept = {
             item["event"]["payload"]["key"].removeprefix("default/"): str(item["event"]["position"])
@@ -159,7 +79,7 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_stops_while_somebody_follows(tmp_path: Path, number: int) -> None:
-    with _serving(tmp_path) as server:
+    with serving(tmp_path) as server:
         server.post(NODES, node("n"))
         headers = {"Accept": "text/event-stream"}
         with server.client.stream("GET", f"{BOOK}/log", headers=headers) as stream:
@@ -167,13 +87,13 @@ def test_it_stops_while_somebody_follows(tmp_path: Path, number: int) -> None:
             assert next(lines) == "id: 1"
             assert server.stop(number) == 0
             assert [line for line in lines if line.startswith("id: ")] == []
-    with _serving(tmp_path) as server:
+    with serving(tmp_path) as server:
         assert server.post(PODS, pod("p", cpu="1"))[0]["metadata"]["name"] == "p"
         server.follow_until("PodBound")
 
 
 def test_without_a_worker_nothing_is_decided(tmp_path: Path) -> None:
-    with _serving(tmp_path, "--no-worker") as server:
+    with serving(tmp_path, "--no-worker") as server:
         server.post(NODES, node("n"))
         server.post(PODS, pod("p", cpu="1"))
         run = subprocess.run(
@@ -185,14 +105,14 @@ def test_without_a_worker_nothing_is_decided(tmp_path: Path) -> None:
         assert outcomes[:3] == ["user", "user", "scheduler"]
 
 
-def test_a_wrong_byte_stops_it_at_the_start(tmp_path: Path) -> None:
-    with _serving(tmp_path, "--no-worker") as server:
+def test_a_wrong_byte_stops_it_at_thestart(tmp_path: Path) -> None:
+    with serving(tmp_path, "--no-worker") as server:
         server.post(NODES, node("n1"), node("n2"), node("n3"))
         assert server.stop() == 0
     with sqlite3.connect(tmp_path / "ganger.db") as connection:
         connection.execute("UPDATE events SET line = replace(line, 'n2', 'n9') WHERE position = 2")
     connection.close()
-    process = _start(tmp_path)
+    process = start(tmp_path)
     _, told = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 2
     assert "position 2" in told
@@ -200,8 +120,8 @@ def test_a_wrong_byte_stops_it_at_the_start(tmp_path: Path) -> None:
 
 
 def test_an_address_that_is_taken(tmp_path: Path) -> None:
-    with _serving(tmp_path, "--no-worker") as server:
-        process = _start(tmp_path, "--no-worker", "--port", str(server.client.base_url.port))
+    with serving(tmp_path, "--no-worker") as server:
+        process = start(tmp_path, "--no-worker", "--port", str(server.client.base_url.port))
         _, told = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 2
     assert "cannot listen on 127.0.0.1:" in told

@@ -91,6 +91,7 @@ def test_what_takes_the_short_way(api: Api, method: str, path: str, short: bool)
         "method": method,
         "path": path,
         "query_string": query.encode(),
+        "headers": [],
         "app": api.app,
     }
     assert (Shortcut(routes)._answer(scope) is not None) is short

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.ages import age, duration
 from cli.console import align
 from cli.keywords import parse_keywords
+from domain.ages import age, duration
 from domain.times import SECOND, rfc3339
 
 
