@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
+from uuid import NAMESPACE_OID, uuid5
 
 from msgspec import Raw
 
@@ -134,7 +135,7 @@ def _node_of(gang: int, index: int, nodes: int = NODES) -> str:
 
 
 def _uid(name: str) -> str:
-    return f"uid-of-{name}"
+    return str(uuid5(NAMESPACE_OID, name))
 
 
 def _status(group: str, pod: str, node: str, phase: str) -> PodUpdated:

@@ -158,6 +158,8 @@ def due_after(timestamp: int, backoff: int) -> int:
 
 
 _NOTHING = Asks((), 0)
+_FEW = 32
+"""Overtaken entries that a heap may have whatever its size."""
 
 
 class Queue:
@@ -219,10 +221,10 @@ class Queue:
             self._asks[name] = asks
         if entity.hold is not None:
             if entity.speaks_us is not None:
-                heapq.heappush(self._silent, (entity.speaks_us, ticket, name))
+                self._push(self._silent, (entity.speaks_us, ticket, name))
             return
         if entity.verdict is Verdict.UNTRIED:
-            heapq.heappush(self._ready, (entity.order(), ticket, name))
+            self._push(self._ready, (entity.order(), ticket, name))
         elif self.awake(entity):
             self._await_due(entity, ticket)
         elif entity.wakes_on is not Stir.OWN:
@@ -297,7 +299,17 @@ class Queue:
     def _await_due(self, entity: Entity, ticket: int) -> None:
         early = entity.is_pod and entity.rejected
         heap = self._poppable if early else self._waiting
-        heapq.heappush(heap, (entity.due_us, entity.order(), ticket, entity.name))
+        self._push(heap, (entity.due_us, entity.order(), ticket, entity.name))
+
+    def _push(self, heap: list, entry: tuple) -> None:  # type: ignore[type-arg]
+        """Add `entry` to `heap`, which does not come to hold more overtaken entries than others."""
+        if len(heap) > 2 * len(self._tickets) + _FEW:
+            heap[:] = filter(self._counts, heap)
+            heapq.heapify(heap)
+        heapq.heappush(heap, entry)
+
+    def _counts(self, entry: tuple) -> bool:  # type: ignore[type-arg]
+        return bool(self._tickets.get(entry[-1]) == entry[-2])
 
     def first_due(self, now: int) -> Entity | None:
         """The entity to try at `now`: the head of the active lane; if that is empty, the single
@@ -322,7 +334,7 @@ class Queue:
     def _head(self, heap: list) -> tuple | None:  # type: ignore[type-arg]
         while heap:
             entry = heap[0]
-            if self._tickets.get(entry[-1]) == entry[-2]:
+            if self._counts(entry):
                 return entry  # type: ignore[no-any-return]
             heapq.heappop(heap)
         return None

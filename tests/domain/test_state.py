@@ -139,7 +139,7 @@ def test_a_copy_goes_its_own_way(book: Book, random: Random) -> None:
         pytest.param(msgspec.msgpack.encode([1, 2]), "not a state", id="too short"),
         pytest.param(encode_state(State())[:-1], "not a state", id="torn"),
         pytest.param(
-            b"\x9f\x63" + encode_state(State())[2:], "a state of format 99, not 6", id="another format"
+            b"\x9e\x63" + encode_state(State())[2:], "a state of format 99, not 7", id="another format"
         ),
     ],
 )
