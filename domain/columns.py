@@ -3,7 +3,7 @@
 What equal records have in common stands once in a column and is one object once it is read.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, Generic, TypeVar
 
@@ -32,12 +32,10 @@ class Distinct(msgspec.Struct, Generic[T], array_like=True, gc=False):
     packed: bytes
 
     @classmethod
-    def of(cls, column: Sequence[T]) -> "Distinct[T]":
-        """The column that holds `column`. Each object in it is looked at only once."""
-        objects = dict(zip(map(id, column), column, strict=True))
+    def of(cls, column: Iterable[T]) -> "Distinct[T]":
+        """The column that holds `column`."""
         numbers: dict[T, int] = {}
-        number_of = {each: numbers.setdefault(value, len(numbers)) for each, value in objects.items()}
-        which = np.fromiter(map(number_of.__getitem__, map(id, column)), dtype=_INDEX, count=len(column))
+        which = np.array([numbers.setdefault(value, len(numbers)) for value in column], dtype=_INDEX)
         return cls(list(numbers), which.tobytes())
 
     @property
@@ -54,11 +52,14 @@ class Distinct(msgspec.Struct, Generic[T], array_like=True, gc=False):
 
         Raises ValueError if a record has none of the values.
         """
+        known = self.values if shared is None else [shared.get(value, value) for value in self.values]
+        if len(known) <= 1 and not self.packed.strip(b"\0"):
+            return known * (len(self.packed) // _INDEX.itemsize)
         which = self.which
-        if which.size and not 0 <= which.min() <= which.max() < len(self.values):
+        if not 0 <= which.min() <= which.max() < len(known):
             raise ValueError("a column refers to values that it does not have")
-        values = np.empty(len(self.values), dtype=object)
-        values[:] = self.values if shared is None else [shared.get(value, value) for value in self.values]
+        values = np.empty(len(known), dtype=object)
+        values[:] = known
         found: list[T] = values[which].tolist()
         return found
 
@@ -75,21 +76,15 @@ class Numbers(msgspec.Struct, array_like=True, gc=False):
 
     def read(self) -> list[int]:
         """The number of each record."""
-        numbers: list[int] = self._numbers.tolist()
+        numbers: list[int] = np.frombuffer(self.packed, dtype=_NUMBER).tolist()
         return numbers
 
     def read_beside(self, other: "Numbers", read: list[int]) -> list[int]:
         """The number of each record, the very object of `other` as `read` where they are equal."""
-        numbers = self._numbers
-        differ = np.flatnonzero(numbers != other._numbers)
-        found = read.copy()
-        for record, number in zip(differ.tolist(), numbers[differ].tolist(), strict=True):
-            found[record] = number
-        return found
-
-    @property
-    def _numbers(self) -> NDArray[np.int64]:
-        return np.frombuffer(self.packed, dtype=_NUMBER)
+        if self.packed == other.packed:
+            return read
+        pairs = zip(read, self.read(), strict=True)
+        return [number if number == own else own for number, own in pairs]
 
 
 class Uids(msgspec.Struct, array_like=True, gc=False):

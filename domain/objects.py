@@ -25,7 +25,7 @@ POD_GROUP = "PodGroup"
 COMPOSITE = "CompositePodGroup"
 
 
-class Condition(msgspec.Struct, frozen=True, gc=False, array_like=True):
+class Condition(msgspec.Struct, frozen=True, gc=False, array_like=True, cache_hash=True):
     """A condition as Kubernetes shows it; `since` is lastTransitionTime in microseconds.
 
     `generation` is its observedGeneration, 0 if it has none.
@@ -73,7 +73,7 @@ class Standing(enum.IntEnum):
     """Succeeded or Failed: uses nothing and counts for nothing."""
 
 
-class Exceptions(msgspec.Struct, frozen=True, kw_only=True, gc=False, array_like=True):
+class Exceptions(msgspec.Struct, frozen=True, kw_only=True, gc=False, array_like=True, cache_hash=True):
     """What is true of few Pods; all others share one that says nothing. For the fields see Pod."""
 
     nominated: str | None = None
