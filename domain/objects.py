@@ -9,7 +9,7 @@ There may be hundreds of thousands of Pods, so that every word of one counts.
 import enum
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -31,7 +31,7 @@ class Condition(msgspec.Struct, frozen=True, gc=False, array_like=True, cache_ha
     `generation` is its observedGeneration, 0 if it has none.
     """
 
-    status: str
+    status: Literal["True", "False"]
     reason: str
     message: str
     since: int
