@@ -53,9 +53,9 @@ class Distinct(msgspec.Struct, Generic[T], array_like=True, gc=False):
         Raises ValueError if a record has none of the values.
         """
         known = self.values if shared is None else [shared.get(value, value) for value in self.values]
-        if len(known) <= 1 and not self.packed.strip(b"\0"):
-            return known * (len(self.packed) // _INDEX.itemsize)
         which = self.which
+        if len(known) <= 1 and not self.packed.strip(b"\0"):
+            return known * len(which)
         if not 0 <= which.min() <= which.max() < len(known):
             raise ValueError("a column refers to values that it does not have")
         values = np.empty(len(known), dtype=object)
