@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
+from uuid import NAMESPACE_OID, uuid5
 
 from msgspec import Raw
 
@@ -18,10 +19,12 @@ from domain.events import (
     PodGroupDeleted,
     PodUpdated,
 )
+from domain.times import SECOND, parse_rfc3339, rfc3339
 from domain.upcast import draft
 from domain.version import SCHEDULER
 
 GANG = 4
+EVENTS_A_GANG = 2 + 3 * GANG
 LIVE_GANGS = 1_000
 """How many gangs run at a time; an older one is deleted for each that comes."""
 NODES = 500
@@ -37,12 +40,15 @@ def book(events: int, others: Callable[[], int] = lambda: 0) -> Iterator[Draft]:
 
 
 def running(nodes: int, gangs: int) -> Iterator[Draft]:
-    """The events of a cluster of so many nodes on which so many gangs have come and run."""
+    """The events of a cluster of so many nodes on which so many gangs have come and run, one a second.
+
+    `EVENTS_A_GANG` are about each.
+    """
     for number in range(nodes):
         yield draft(_node_added(number), actor="bench")
     position = nodes
     for gang in range(gangs):
-        for payload in _one_gang(gang, position, nodes):
+        for payload in _one_gang(gang, position, nodes, born=rfc3339(parse_rfc3339(BORN) + gang * SECOND)):
             position += 1
             yield draft(payload, actor="bench")
 
@@ -68,15 +74,17 @@ def _node_added(number: int) -> NodeAdded:
     return NodeAdded(key=_node(number), object=_manifest("Node", _node(number), None, {}, _ALLOCATABLE))
 
 
-def _one_gang(gang: int, position: int, nodes: int = NODES) -> Iterator[Any]:
+def _one_gang(gang: int, position: int, nodes: int = NODES, born: str = BORN) -> Iterator[Any]:
     name = f"job-{gang:06}"
     group = f"default/{name}"
     policy = {"schedulingPolicy": {"gang": {"minCount": GANG}}, **_PRIORITY, "disruptionMode": {"single": {}}}
-    yield PodGroupAdded(key=group, object=_manifest("PodGroup", name, "default", policy, {}))
+    yield PodGroupAdded(key=group, object=_manifest("PodGroup", name, "default", policy, {}, born))
     pods = [f"{name}-{index}" for index in range(GANG)]
     for pod in pods:
         spec = {**_POD, "schedulingGroup": {"podGroupName": name}}
-        yield PodAdded(key=f"default/{pod}", group=group, object=_manifest("Pod", pod, "default", spec, {}))
+        yield PodAdded(
+            key=f"default/{pod}", group=group, object=_manifest("Pod", pod, "default", spec, {}, born)
+        )
     found = GroupFinding(
         created=GANG,
         group=f"PodGroup/{group}",
@@ -98,7 +106,7 @@ def _one_gang(gang: int, position: int, nodes: int = NODES) -> Iterator[Any]:
     for index, pod in enumerate(pods):
         yield PodBound(group=group, node=_node_of(gang, index, nodes), pod=f"default/{pod}", uid=_uid(pod))
     for index, pod in enumerate(pods):
-        yield _status(group, pod, _node_of(gang, index, nodes), "Running")
+        yield _status(group, pod, _node_of(gang, index, nodes), "Running", born)
 
 
 def _end_of_gang(gang: int) -> Iterator[Any]:
@@ -134,18 +142,23 @@ def _node_of(gang: int, index: int, nodes: int = NODES) -> str:
 
 
 def _uid(name: str) -> str:
-    return f"uid-of-{name}"
+    return str(uuid5(NAMESPACE_OID, name))
 
 
-def _status(group: str, pod: str, node: str, phase: str) -> PodUpdated:
-    status = Raw(canonical({"phase": phase, "startTime": BORN}))
+def _status(group: str, pod: str, node: str, phase: str, born: str = BORN) -> PodUpdated:
+    status = Raw(canonical({"phase": phase, "startTime": born}))
     return PodUpdated(group=group, key=f"default/{pod}", node=node, status=status)
 
 
 def _manifest(
-    kind: str, name: str, namespace: str | None, spec: dict[str, Any], status: dict[str, Any]
+    kind: str,
+    name: str,
+    namespace: str | None,
+    spec: dict[str, Any],
+    status: dict[str, Any],
+    born: str = BORN,
 ) -> Raw:
-    metadata: dict[str, Any] = {"name": name, "uid": _uid(name), "creationTimestamp": BORN}
+    metadata: dict[str, Any] = {"name": name, "uid": _uid(name), "creationTimestamp": born}
     if namespace is not None:
         metadata["namespace"] = namespace
     if kind == "Pod":

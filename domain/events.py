@@ -6,6 +6,7 @@ encoding a payload gives canonical bytes. Where a payload has an `object`, that 
 manifest as admitted, in canonical JSON; the reducer reads of it what scheduling needs.
 """
 
+from functools import lru_cache
 from typing import TypeAlias
 
 import msgspec
@@ -430,7 +431,12 @@ class Event(msgspec.Struct, frozen=True, gc=False):
 
 def kind_of(payload: Fact) -> str:
     """The Kubernetes kind that an object fact is about: `Pod` of PodAdded."""
-    name = type(payload).__name__
+    return _kind_of_type(type(payload))
+
+
+@lru_cache
+def _kind_of_type(payload: type[Fact]) -> str:
+    name = payload.__name__
     return name.removesuffix("Added").removesuffix("Updated").removesuffix("Deleted")
 
 

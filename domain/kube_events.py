@@ -288,7 +288,7 @@ class OnePod:
             self._pod = self._pod._replace(revision=position)
 
     def _spec(self, manifest: PodManifest) -> PodSpec:
-        return self._specs.all[self._specs.read(manifest)]
+        return self._specs.read(manifest)
 
 
 def _changes(payload: Payload, key: str) -> bool:

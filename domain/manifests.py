@@ -4,7 +4,7 @@ What is read here was admitted, so it is well formed; a manifest that is not mak
 corrupt. Pods of one template have equal spec bytes, which are parsed once.
 """
 
-from collections.abc import Sequence
+from sys import intern
 from typing import Any
 
 import msgspec
@@ -16,6 +16,7 @@ from domain.objects import POD_GROUP, Group, PodSpec, PriorityClassFacts
 from domain.peers import NAME_LABEL, Peer, peer_of
 from domain.shapes import PodShape, shape_of
 from domain.times import SECOND, parse_rfc3339
+from domain.uids import kept_uid
 
 RUN_SECONDS = "ganger.dev/run-seconds"
 """Annotation: how long the simulated kubelet lets the Pod run."""
@@ -113,11 +114,11 @@ def read_group(raw: msgspec.Raw, kind: str = POD_GROUP, *, arrival: int, created
     topology = (spec.get("schedulingConstraints") or {}).get("topology") or []
     return Group(
         key=metadata.key,
-        uid=metadata.uid,
+        kept_uid=kept_uid(metadata.uid),
         policy="basic" if gang is None else "gang",
         min_count=1 if gang is None else gang["minCount" if kind == POD_GROUP else "minGroupCount"],
         priority=spec.get("priority", 0),
-        preemption_policy=spec.get("preemptionPolicy", "PreemptLowerPriority"),
+        preemption_policy=intern(spec.get("preemptionPolicy", "PreemptLowerPriority")),
         parent=spec.get("parentCompositePodGroupName"),
         topology_key=topology[0]["key"] if topology else None,
         disrupted_whole="all" in (spec.get("disruptionMode") or {}),
@@ -144,11 +145,6 @@ def read_budget(key: str, raw: msgspec.Raw) -> Budget:
     return budget_of(key, _plain(raw))
 
 
-def labels_of(metadata: Metadata) -> tuple[tuple[str, str], ...]:
-    """The labels of an object, sorted by key."""
-    return tuple(sorted(read_labels(metadata).items()))
-
-
 def run_time(metadata: Metadata) -> int | None:
     """How long the simulated kubelet lets a Pod run, in microseconds; None: without end."""
     seconds = (metadata.annotations or {}).get(RUN_SECONDS)
@@ -161,42 +157,44 @@ def moment(text: str | None, otherwise: int) -> int:
 
 
 class Specs:
-    """The distinct Pod specs of a State, numbered in the order in which they appeared."""
+    """Reads the specs of Pods, so that what is equal is one object, in as far as it is remembered."""
 
-    def __init__(self, known: Sequence[PodSpec] = ()) -> None:
+    def __init__(self) -> None:
         self._shapes: dict[PodShape, PodShape] = {}
         self._peers: dict[Peer, Peer] = {}
-        self.all = list(map(self._shared, known))
-        self._numbers = {spec: number for number, spec in enumerate(self.all)}
-        self._by_bytes: dict[bytes, int] = {}
+        self._specs: dict[PodSpec, PodSpec] = {}
+        self._by_bytes: dict[bytes, PodSpec] = {}
 
-    def read(self, manifest: PodManifest) -> int:
-        """The number of the spec of a Pod; what is equal but for the group is parsed once."""
+    def read(self, manifest: PodManifest) -> PodSpec:
+        """The spec of a Pod; what is equal but for the group is parsed once."""
         metadata = manifest.metadata
         key = bytes(manifest.spec)
         group = key.find(_GROUP)
         if group >= 0:
             key = key[:group] + key[key.index(b"}", group) :]
         key = b"%b %b %b" % (metadata.namespace.encode(), metadata.labels, key)
-        number = self._by_bytes.get(key)
-        if number is None:
+        spec = self._by_bytes.get(key)
+        if spec is None:
             if len(self._by_bytes) >= _REMEMBERED_SPECS:
-                self._by_bytes.clear()
-            spec = _pod_spec(_plain(manifest.spec), metadata.namespace, read_labels(metadata))
-            number = self._by_bytes[key] = self._number(spec)
-        return number
+                self._forget()
+            spec = self.shared(_pod_spec(_plain(manifest.spec), metadata.namespace, read_labels(metadata)))
+            self._by_bytes[key] = spec
+        return spec
 
-    def _number(self, spec: PodSpec) -> int:
-        number = self._numbers.setdefault(spec, len(self.all))
-        if number == len(self.all):
-            self.all.append(self._shared(spec))
-        return number
+    def shared(self, spec: PodSpec) -> PodSpec:
+        """The first of all specs that are equal to `spec`; the same goes for its shape and its peer."""
+        known = self._specs.get(spec)
+        if known is None:
+            shape = self._shapes.setdefault(spec.shape, spec.shape)
+            peer = self._peers.setdefault(spec.peer, spec.peer)
+            known = msgspec.structs.replace(spec, shape=shape, peer=peer)
+            self._specs[known] = known
+        return known
 
-    def _shared(self, spec: PodSpec) -> PodSpec:
-        """`spec`, its shape and peer being the first of all that are equal to them."""
-        shape = self._shapes.setdefault(spec.shape, spec.shape)
-        peer = self._peers.setdefault(spec.peer, spec.peer)
-        return msgspec.structs.replace(spec, shape=shape, peer=peer)
+    def _forget(self) -> None:
+        """Let go of what Pods had that may be long gone."""
+        for known in (self._shapes, self._peers, self._specs, self._by_bytes):
+            known.clear()
 
 
 def read_labels(metadata: Metadata) -> dict[str, str]:

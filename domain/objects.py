@@ -3,15 +3,21 @@
 `manifest` is always the position of the event that last held the whole object, `revision` that of
 the last one that changed anything a user can see of it (its resourceVersion). Records are
 mutable and belong to one State; what they refer to (shapes, specs, conditions) is shared.
+There may be hundreds of thousands of Pods, so that every word of one counts.
 """
 
 import enum
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from domain.events import Deletion
 from domain.peers import Peer
 from domain.shapes import PodShape
+from domain.uids import KeptUid, uid_text
 
 TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
 
@@ -19,20 +25,26 @@ POD_GROUP = "PodGroup"
 COMPOSITE = "CompositePodGroup"
 
 
-class Condition(msgspec.Struct, frozen=True, gc=False, array_like=True):
+class Condition(msgspec.Struct, frozen=True, gc=False, array_like=True, cache_hash=True):
     """A condition as Kubernetes shows it; `since` is lastTransitionTime in microseconds.
 
     `generation` is its observedGeneration, 0 if it has none.
     """
 
-    status: str
+    status: Literal["True", "False"]
     reason: str
     message: str
     since: int
     generation: int = 0
 
 
-class PodSpec(msgspec.Struct, frozen=True, gc=False, array_like=True):
+@lru_cache(maxsize=1024)
+def scheduled_since(at: int) -> Condition:
+    """PodScheduled of a Pod that has its node since `at`; those that got theirs together share one."""
+    return Condition("True", "", "", at)
+
+
+class PodSpec(msgspec.Struct, frozen=True, gc=False, array_like=True, cache_hash=True):
     """What a Pod's spec and labels mean for the scheduler; Pods of one template share it.
 
     `peer` is the Pod as rules of others see it; its shape has it only if the Pod has rules itself.
@@ -61,14 +73,26 @@ class Standing(enum.IntEnum):
     """Succeeded or Failed: uses nothing and counts for nothing."""
 
 
-class Pod(msgspec.Struct, kw_only=True, gc=False, array_like=True):
+class Exceptions(msgspec.Struct, frozen=True, kw_only=True, gc=False, array_like=True, cache_hash=True):
+    """What is true of few Pods; all others share one that says nothing. For the fields see Pod."""
+
+    nominated: str | None = None
+    deletion: Deletion | None = None
+    held_back: bool = False
+    run_us: int | None = None
+    disruption: Condition | None = None
+
+
+_NO_EXCEPTIONS = Exceptions()
+
+
+class Pod(msgspec.Struct, gc=False):
     """A Pod. `arrival` is the position at which it was created, `queued_us` when it last began to
     wait; `attempts` counts cycles that it was in and did not leave bound."""
 
     key: str
-    uid: str
-    spec: int
-    """Number of its PodSpec in the State."""
+    kept_uid: KeptUid
+    spec: PodSpec
     group: str | None
     node: str | None
     phase: str
@@ -80,25 +104,75 @@ class Pod(msgspec.Struct, kw_only=True, gc=False, array_like=True):
     started_us: int | None = None
     attempts: int = 0
     generation: int = 1
-    nominated: str | None = None
-    deletion: Deletion | None = None
-    held_back: bool = False
-    """It has finalizers, so that nobody but their owners may end it."""
-    run_us: int | None = None
-    """How long the simulated kubelet lets it run; None: until it is deleted."""
     condition: Condition | None = None
     """PodScheduled."""
-    labels: tuple[tuple[str, str], ...] = ()
-    disruption: Condition | None = None
-    """DisruptionTarget: the scheduler has evicted it."""
+    exceptions: Exceptions = _NO_EXCEPTIONS
+
+    @property
+    def uid(self) -> str:
+        return uid_text(self.kept_uid)
+
+    @property
+    def labels(self) -> tuple[tuple[str, str], ...]:
+        """Sorted by key."""
+        return self.spec.peer.labels
 
     @property
     def terminal(self) -> bool:
         """Whether it has ended: it uses nothing and counts for nothing."""
         return self.phase in TERMINAL_PHASES
 
+    @property
+    def nominated(self) -> str | None:
+        """The node that it hopes for, or hoped for when it ended."""
+        return self.exceptions.nominated
 
-class Group(msgspec.Struct, kw_only=True, gc=False, array_like=True):
+    @nominated.setter
+    def nominated(self, node: str | None) -> None:
+        if node != self.exceptions.nominated:
+            self.exceptions = replace(self.exceptions, nominated=node)
+
+    @property
+    def deletion(self) -> Deletion | None:
+        return self.exceptions.deletion
+
+    @deletion.setter
+    def deletion(self, deletion: Deletion | None) -> None:
+        if deletion is not self.exceptions.deletion:
+            self.exceptions = replace(self.exceptions, deletion=deletion)
+
+    @property
+    def held_back(self) -> bool:
+        """Whether it has finalizers, so that nobody but their owners may end it."""
+        return self.exceptions.held_back
+
+    @held_back.setter
+    def held_back(self, held_back: bool) -> None:
+        if held_back is not self.exceptions.held_back:
+            self.exceptions = replace(self.exceptions, held_back=held_back)
+
+    @property
+    def run_us(self) -> int | None:
+        """How long the simulated kubelet lets it run; None: until it is deleted."""
+        return self.exceptions.run_us
+
+    @run_us.setter
+    def run_us(self, run_us: int | None) -> None:
+        if run_us != self.exceptions.run_us:
+            self.exceptions = replace(self.exceptions, run_us=run_us)
+
+    @property
+    def disruption(self) -> Condition | None:
+        """DisruptionTarget: the scheduler has evicted it."""
+        return self.exceptions.disruption
+
+    @disruption.setter
+    def disruption(self, disruption: Condition | None) -> None:
+        if disruption is not self.exceptions.disruption:
+            self.exceptions = replace(self.exceptions, disruption=disruption)
+
+
+class Group(msgspec.Struct, gc=False):
     """A PodGroup or a CompositePodGroup, which is `kind`.
 
     `min_count` counts the Pods of the former and the groups right below the latter (minGroupCount);
@@ -106,7 +180,7 @@ class Group(msgspec.Struct, kw_only=True, gc=False, array_like=True):
     """
 
     key: str
-    uid: str
+    kept_uid: KeptUid
     policy: str
     min_count: int
     priority: int
@@ -127,6 +201,10 @@ class Group(msgspec.Struct, kw_only=True, gc=False, array_like=True):
     kind: str = POD_GROUP
 
     @property
+    def uid(self) -> str:
+        return uid_text(self.kept_uid)
+
+    @property
     def name(self) -> str:
         return self.key.partition("/")[2]
 
@@ -141,14 +219,21 @@ class Group(msgspec.Struct, kw_only=True, gc=False, array_like=True):
         return None if self.parent is None else f"{self.key.partition('/')[0]}/{self.parent}"
 
 
+Keys: TypeAlias = dict[str, None] | MappingProxyType[str, None]
+"""Keys of Pods, in order."""
+
+NOBODY: Final[Keys] = MappingProxyType({})
+"""What most groups have of most kinds; it takes no space of its own."""
+
+
 class Waiting(msgspec.Struct, gc=False):
     """Pods that wait in our queue as one, `pending`, oldest first.
 
     Of them, `gated` have scheduling gates, and `dying` counts those that are being deleted.
     """
 
-    pending: dict[str, None] = msgspec.field(default_factory=dict)
-    gated: dict[str, None] = msgspec.field(default_factory=dict)
+    pending: Keys = NOBODY
+    gated: Keys = NOBODY
     dying: int = 0
 
 
@@ -158,8 +243,8 @@ class Members(Waiting, gc=False):
     `bound` have a node and have not ended, `foreign` wait for another scheduler.
     """
 
-    bound: dict[str, None] = msgspec.field(default_factory=dict)
-    foreign: dict[str, None] = msgspec.field(default_factory=dict)
+    bound: Keys = NOBODY
+    foreign: Keys = NOBODY
 
     @property
     def created(self) -> int:
@@ -167,19 +252,38 @@ class Members(Waiting, gc=False):
         return len(self.pending) + len(self.bound)
 
     @property
-    def protecting(self) -> bool:
-        """Whether some Pod keeps the group from being deleted."""
-        return bool(self.pending or self.bound or self.foreign)
+    def first(self) -> str:
+        """Some Pod of them."""
+        return next(iter(self.pending or self.bound or self.foreign))
 
-    def of(self, standing: Standing) -> dict[str, None]:
-        """The Pods of one standing other than ENDED."""
-        match standing:
-            case Standing.PENDING:
-                return self.pending
-            case Standing.BOUND:
-                return self.bound
-            case _:
-                return self.foreign
+    def add(self, standing: Standing, key: str) -> None:
+        """Count a Pod that is BOUND or FOREIGN."""
+        if standing is Standing.BOUND:
+            self.bound = with_one(self.bound, key)
+        else:
+            self.foreign = with_one(self.foreign, key)
+
+    def remove(self, standing: Standing, key: str) -> None:
+        """Undo `add`."""
+        if standing is Standing.BOUND:
+            self.bound = without(self.bound, key)
+        else:
+            self.foreign = without(self.foreign, key)
+
+
+def with_one(keys: Keys, key: str) -> Keys:
+    """`keys` and, last, `key`; `keys` are changed, unless they were none."""
+    if isinstance(keys, dict):
+        keys[key] = None
+        return keys
+    return {key: None}
+
+
+def without(keys: Keys, key: str) -> Keys:
+    """`keys`, which are changed, but for `key`, which may be missing."""
+    if isinstance(keys, dict):
+        keys.pop(key, None)
+    return keys or NOBODY
 
 
 class NodeRecord(msgspec.Struct, gc=False, array_like=True):

@@ -158,6 +158,8 @@ def due_after(timestamp: int, backoff: int) -> int:
 
 
 _NOTHING = Asks((), 0)
+_FEW = 32
+"""Overtaken entries that a heap may have whatever its size."""
 
 
 class Queue:
@@ -222,7 +224,7 @@ class Queue:
             self._asks[name] = asks
         if entity.hold is not None:
             if (speaks := entity.speaks_us) is not None:
-                heapq.heappush(self._silent, (speaks, ticket, name))
+                self._push(self._silent, (speaks, ticket, name))
             return
         if entity.verdict is Verdict.UNTRIED:
             self._untried[name] = ticket
@@ -301,7 +303,17 @@ class Queue:
     def _await_due(self, entity: Entity, ticket: int) -> None:
         early = entity.is_pod and entity.rejected
         heap = self._poppable if early else self._waiting
-        heapq.heappush(heap, (entity.due_us, entity.order(), ticket, entity.name))
+        self._push(heap, (entity.due_us, entity.order(), ticket, entity.name))
+
+    def _push(self, heap: list, entry: tuple) -> None:  # type: ignore[type-arg]
+        """Add `entry` to `heap`, which does not come to hold more overtaken entries than others."""
+        if len(heap) > 2 * len(self._tickets) + _FEW:
+            heap[:] = filter(self._counts, heap)
+            heapq.heapify(heap)
+        heapq.heappush(heap, entry)
+
+    def _counts(self, entry: tuple) -> bool:  # type: ignore[type-arg]
+        return bool(self._tickets.get(entry[-1]) == entry[-2])
 
     def first_due(self, now: int) -> Entity | None:
         """The entity to try at `now`: the head of the active lane; if that is empty, the single
@@ -331,13 +343,13 @@ class Queue:
         An entity whose Pods come or leave one after the other gets it once, when somebody asks.
         """
         for name, ticket in self._untried.items():
-            heapq.heappush(self._ready, (self.entities[name].order(), ticket, name))
+            self._push(self._ready, (self.entities[name].order(), ticket, name))
         self._untried.clear()
 
     def _head(self, heap: list) -> tuple | None:  # type: ignore[type-arg]
         while heap:
             entry = heap[0]
-            if self._tickets.get(entry[-1]) == entry[-2]:
+            if self._counts(entry):
                 return entry  # type: ignore[no-any-return]
             heapq.heappop(heap)
         return None

@@ -7,6 +7,7 @@ decided and what follows from it by rule, such as who waits in which lane.
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
+from sys import intern
 from typing import Any, TypeAlias
 
 import msgspec
@@ -20,7 +21,6 @@ from domain.incomplete import speaks, spoken
 from domain.manifests import (
     Metadata,
     PodStatus,
-    labels_of,
     moment,
     read_budget,
     read_group,
@@ -43,11 +43,13 @@ from domain.objects import (
     PodSpec,
     Standing,
     Waiting,
+    scheduled_since,
 )
 from domain.queue import Asks, Entity, Stir, Verdict, backoff_us, due_after
 from domain.refusals import SCHEDULER_ERROR, reason_of, told
 from domain.scheduling.texts import GATED_MESSAGE, PREEMPTED
 from domain.state import State
+from domain.uids import kept_uid
 
 _encode_findings = msgspec.msgpack.Encoder().encode
 
@@ -62,15 +64,17 @@ def fold(state: State, events: Iterable[ev.Event]) -> State:
     for event in events:
         if event.position != state.position + 1:
             raise CorruptLog(f"follows position {state.position}", position=event.position)
-        payload = event.payload
+        payload, at = event.payload, event.at
+        if at == state.at:
+            at = state.at  # one object for all that happened together
         try:
-            _CHANGES[type(payload)](state, payload, event.position, event.at)
+            _CHANGES[type(payload)](state, payload, event.position, at)
         except CorruptLog as error:
             if error.position is None:
                 raise CorruptLog(str(error), position=event.position) from error
             raise
         state.position = event.position
-        state.at = event.at
+        state.at = at
     return state
 
 
@@ -92,18 +96,17 @@ def _pod_added(state: State, added: ev.PodAdded, position: int, at: int) -> None
     metadata, status = manifest.metadata, manifest.status
     pod = Pod(
         key=added.key,
-        uid=metadata.uid,
+        kept_uid=kept_uid(metadata.uid),
         spec=state.specs.read(manifest),
-        group=added.group,
-        node=added.node,
-        phase=status.phase,
+        group=state.name_of_group(added.group),
+        node=state.name_of_node(added.node),
+        phase=intern(status.phase),
         arrival=position,
         manifest=position,
         revision=position,
         created_us=moment(metadata.creation_timestamp, at),
         queued_us=at,
         generation=metadata.generation,
-        labels=labels_of(metadata),
     )
     if metadata.deletion_timestamp is not None:
         pod.deletion = _deletion_in(metadata, at)
@@ -116,7 +119,7 @@ def _pod_added(state: State, added: ev.PodAdded, position: int, at: int) -> None
     if status.start_time is not None:
         pod.started_us = moment(status.start_time, at)
     if pod.node is not None:
-        pod.condition = Condition("True", "", "", at)
+        pod.condition = scheduled_since(at)
     elif state.spec(pod).gates:
         pod.condition = Condition("False", "SchedulingGated", GATED_MESSAGE, at)
     state.pods[pod.key] = pod
@@ -145,11 +148,11 @@ def _pod_updated(state: State, updated: ev.PodUpdated, position: int, at: int) -
     if updated.deletion is not None:
         _begin_deletion(pod, updated.deletion)
     if status is not None:
-        pod.phase = status.phase
+        pod.phase = intern(status.phase)
         if status.start_time is not None:
             pod.started_us = moment(status.start_time, at)
     if pod.node is not None and (pod.condition is None or pod.condition.status != "True"):
-        pod.condition = Condition("True", "", "", at)
+        pod.condition = scheduled_since(at)
     if pod.node is not None:
         pod.nominated = None
     state.enlist(pod)
@@ -173,10 +176,9 @@ def _replace_pod(state: State, pod: Pod, updated: ev.PodUpdated, position: int, 
     if manifest.metadata.uid != pod.uid:
         raise CorruptLog(f"Pod {pod.key} has uid {pod.uid}, not {manifest.metadata.uid}")
     pod.spec = state.specs.read(manifest)
-    pod.node = updated.node
+    pod.node = state.name_of_node(updated.node)
     pod.manifest = position
     pod.generation = manifest.metadata.generation
-    pod.labels = labels_of(manifest.metadata)
     pod.held_back = bool(manifest.metadata.finalizers)
     pod.run_us = run_time(manifest.metadata)
     pod.deletion = _deletion_in(manifest.metadata, at) or pod.deletion
@@ -192,12 +194,13 @@ def _pod_observed(state: State, pod: Pod, status: PodStatus, position: int, at: 
     """Take over what the node of a Pod that has not ended says of it: it runs, or has ended now."""
     if status.start_time is not None:
         pod.started_us = moment(status.start_time, at)
-    if status.phase not in TERMINAL_PHASES:
-        pod.phase = status.phase
+    phase = intern(status.phase)
+    if phase not in TERMINAL_PHASES:
+        pod.phase = phase
         return
     assert pod.node is not None
     state.delist(pod)
-    pod.phase, pod.nominated = status.phase, None
+    pod.phase, pod.nominated = phase, None
     hints.pod_left(state, pod.node, state.spec(pod), position)
     _look_again(state, pod, position, at)
 
@@ -216,12 +219,13 @@ def _pod_bound(state: State, bound: ev.PodBound, position: int, at: int) -> None
     pod = _the_pod(state, bound.pod, bound.uid)
     if pod.node is not None:
         raise CorruptLog(f"cannot bind Pod {pod.key} to {bound.node}: it is on {pod.node}")
-    if bound.node not in state.node_records:
+    record = state.node_records.get(bound.node)
+    if record is None:
         raise CorruptLog(f"cannot bind Pod {pod.key} to {bound.node}: there is no such node")
     promised = pod.nominated if pod.key in state.nominated else None
-    state.bind(pod, bound.node)
+    state.bind(pod, record.key)
     pod.revision = position
-    pod.condition = Condition("True", "", "", at)
+    pod.condition = scheduled_since(at)
     _moved(state, pod, state.spec(pod), promised, bound.node, position, arrived=True)
     _room_taken(state, bound.node, position)
     if pod.group is None:

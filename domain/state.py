@@ -4,11 +4,14 @@ A State is mutable and belongs to whoever folds it; `copy` gives an independent 
 is true that the log does not say: it can be thrown away and folded again.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
+import numpy as np
 
 from domain.budgets import Budget
+from domain.columns import GroupColumns, PodColumns, counted, together
 from domain.errors import CorruptLog
 from domain.events import SchedulerConfigured
 from domain.forest import Chain, Forest, Tree
@@ -16,10 +19,13 @@ from domain.manifests import Specs
 from domain.node_facts import NodeFacts
 from domain.nodes import NodeTable
 from domain.objects import (
+    COMPOSITE,
     POD_GROUP,
     TERMINAL_PHASES,
+    Exceptions,
     Group,
     Kept,
+    Keys,
     Members,
     NodeRecord,
     Pod,
@@ -27,13 +33,16 @@ from domain.objects import (
     PriorityClassFacts,
     Standing,
     Waiting,
+    with_one,
+    without,
 )
 from domain.peers import Peer
 from domain.profile import DEFAULT_PROFILE, Profile
 from domain.queue import Asks, Entity, Lane, Queue, Verdict
+from domain.roster import Rows
 from domain.shapes import PodShape
 
-FORMAT = 6
+FORMAT = 7
 """Version of the encoded form; a snapshot of another one is not used."""
 
 
@@ -89,7 +98,7 @@ class State:
 
     def spec(self, pod: Pod) -> PodSpec:
         """What the spec of `pod` means for the scheduler."""
-        return self.specs.all[pod.spec]
+        return pod.spec
 
     def peer(self, pod: Pod) -> Peer:
         """What rules of other Pods see of `pod` as it is now."""
@@ -102,6 +111,20 @@ class State:
         return self.nodes.crowd.has_terms or any(
             self.spec(self.pods[key]).peer.terms is not None for key in self.nominated
         )
+
+    def name_of_group(self, key: str | None) -> str | None:
+        """`key`, the very object by which its group or Pods of it are known, if there are any."""
+        if key is None:
+            return None
+        if (group := self.groups.get(key)) is not None:
+            return group.key
+        members = self.members.get(key)
+        return key if members is None else self.pods[members.first].group
+
+    def name_of_node(self, key: str | None) -> str | None:
+        """`key`, the very object by which its node is known, if there is one."""
+        record = None if key is None else self.node_records.get(key)
+        return key if record is None else record.key
 
     def enlist(self, pod: Pod) -> None:
         """Count `pod` in its group and on its node; to be called once it is in its standing."""
@@ -122,7 +145,7 @@ class State:
             if standing is Standing.PENDING:
                 self._wait(members, pod)
             else:
-                members.of(standing)[pod.key] = None
+                members.add(standing, pod.key)
             if not self.forest.is_alone(pod.group):
                 if standing is Standing.PENDING:
                     self._wait_above(pod)
@@ -146,53 +169,52 @@ class State:
         if pod.group is not None:
             members = self.members[pod.group]
             self._leave(members, pod)
-            members.of(Standing.BOUND)[pod.key] = None
+            members.add(Standing.BOUND, pod.key)
             if not self.forest.is_alone(pod.group):
                 self._leave_above(pod)
 
-    def found_pods(self, pods: Sequence[Pod]) -> None:
-        """Add all its Pods to a State that has its groups: as `enlist` of one after the other, but faster.
+    def found_pods(self, pods: Sequence[Pod], table: PodColumns) -> None:
+        """Add all its Pods, which `table` was read to, to a State that has its groups.
 
-        Those on nodes are counted together where node, spec and whether they are leaving are the same.
+        It is as `enlist` of one after the other, but those on nodes are counted together: on a node
+        where spec and whether they are leaving are the same, and in a group.
         """
-        self.pods.update({pod.key: pod for pod in pods})
-        places: dict[tuple[str, int, bool], Pod] = {}
-        counts: dict[tuple[str, int, bool], int] = {}
-        members = self.members
-        for pod in pods:
-            node = pod.node
-            if node is None or pod.phase in TERMINAL_PHASES:
-                self.enlist(pod)
-                continue
-            place = node, pod.spec, pod.deletion is not None
-            known = counts.get(place)
-            if known is None:
-                places[place], counts[place] = pod, 1
-            else:
-                counts[place] = known + 1
-            if pod.disruption is not None:
-                self.evicted[pod.key] = None
-            group = pod.group
-            if group is not None:
-                belonging = members.get(group)
-                if belonging is None:
-                    belonging = members[group] = Members()
-                belonging.bound[pod.key] = None
-        for place, pod in places.items():
-            self._take(place[0], pod, counts[place])
-        for group in members:
-            self.forest.count(group)
+        self.pods.update(zip(table.keys, pods, strict=True))
+        ended = table.phases.those(TERMINAL_PHASES.__contains__)
+        on_nodes = ~ended & table.nodes.those(_is_named)
+        self._found_on_nodes(pods, table, np.flatnonzero(on_nodes))
+        self._found_in_groups(pods, table, np.flatnonzero(on_nodes & table.groups.those(_is_named)))
+        for row in np.flatnonzero(~ended & ~on_nodes).tolist():
+            self.enlist(pods[row])
+        for group in self.groups.values():
+            if group.parent is not None:
+                self.forest.count(group.key)
+
+    def _found_on_nodes(self, pods: Sequence[Pod], table: PodColumns, rows: Rows) -> None:
+        leaving = table.exceptions.those(_is_leaving)
+        for row, count in counted(rows, table.nodes.which, table.specs.which, leaving):
+            pod = pods[row]
+            assert pod.node is not None
+            self._take(pod.node, pod, count)
+        evicted = rows[table.exceptions.those(_is_evicted)[rows]]
+        self.evicted = {pods[row].key: None for row in evicted.tolist()}
+
+    def _found_in_groups(self, pods: Sequence[Pod], table: PodColumns, rows: Rows) -> None:
+        for row, keys in together(rows, table.groups.which, table.keys):
+            group = pods[row].group
+            assert group is not None
+            self.members[group] = Members(bound=dict.fromkeys(keys))
 
     def _take(self, node: str, pod: Pod, count: int) -> None:
         """Count `count` Pods like `pod` on `node`."""
-        spec = self.specs.all[pod.spec]
+        spec = pod.spec
         self.nodes.take(node, spec.shape, self.peer(pod), count)
         self.bound_priorities[spec.priority] = self.bound_priorities.get(spec.priority, 0) + count
 
     def _wait(self, waiting: Waiting, pod: Pod) -> None:
-        self._insert(waiting.pending, pod)
-        if self.specs.all[pod.spec].gates:
-            self._insert(waiting.gated, pod)
+        waiting.pending = self._inserted(waiting.pending, pod)
+        if pod.spec.gates:
+            waiting.gated = self._inserted(waiting.gated, pod)
         if pod.deletion is not None:
             waiting.dying += 1
 
@@ -202,14 +224,13 @@ class State:
         if not name.startswith(POD_GROUP):
             self._wait(self._waiting.setdefault(name, Waiting()), pod)
 
-    def _insert(self, keys: dict[str, None], pod: Pod) -> None:
-        """Add `pod` to `keys`, which stay in the order of arrival."""
+    def _inserted(self, keys: Keys, pod: Pod) -> Keys:
+        """`keys` and `pod`, in the order of arrival, in which `keys` are."""
         newest = next(reversed(keys), None)
-        keys[pod.key] = None
+        keys = with_one(keys, pod.key)
         if newest is not None and self.pods[newest].arrival > pod.arrival:
-            in_order = sorted(keys, key=lambda key: self.pods[key].arrival)
-            keys.clear()
-            keys.update(dict.fromkeys(in_order))
+            return dict.fromkeys(sorted(keys, key=lambda key: self.pods[key].arrival))
+        return keys
 
     def delist(self, pod: Pod) -> None:
         """Undo `enlist`; to be called before its standing changes."""
@@ -232,7 +253,7 @@ class State:
             if standing is Standing.PENDING:
                 self._leave(members, pod)
             else:
-                del members.of(standing)[pod.key]
+                members.remove(standing, pod.key)
             if not (members.bound or members.pending or members.foreign):
                 del self.members[pod.group]
             if not self.forest.is_alone(pod.group):
@@ -241,8 +262,8 @@ class State:
                 self.forest.count(pod.group)
 
     def _leave(self, waiting: Waiting, pod: Pod) -> None:
-        del waiting.pending[pod.key]
-        waiting.gated.pop(pod.key, None)
+        waiting.pending = without(waiting.pending, pod.key)
+        waiting.gated = without(waiting.gated, pod.key)
         if pod.deletion is not None:
             waiting.dying -= 1
 
@@ -311,12 +332,13 @@ class State:
         if group is not None:
             self.forest.put(group)
 
-    def found_groups(self, groups: Iterable[Group]) -> None:
+    def found_groups(self, groups: Sequence[Group]) -> None:
         """Add all its groups to a State that has no Pods yet: as `put_group` of one after the other."""
         for group in groups:
             self.groups_of(group.kind)[group.key] = group
-            self._count_group(group, 1)
-            self.forest.put(group)
+            if group.kind == COMPOSITE or group.parent is not None:  # no other can matter to the forest yet
+                self.forest.put(group)
+        self.group_priorities = dict(Counter(group.priority for group in groups))
 
     def _count_group(self, group: Group, step: int) -> None:
         count = self.group_priorities.pop(group.priority, 0) + step
@@ -356,7 +378,7 @@ class State:
         pods = 0
         for pod in self.pending_of(entity):
             if pod.deletion is None:
-                shapes[self.specs.all[pod.spec].shape] = None
+                shapes[pod.spec.shape] = None
                 pods += 1
         return Asks(tuple(shapes), pods)
 
@@ -396,6 +418,18 @@ class State:
         return decode_state(encode_state(self))
 
 
+def _is_named(key: str | None) -> bool:
+    return key is not None
+
+
+def _is_leaving(exceptions: Exceptions) -> bool:
+    return exceptions.deletion is not None
+
+
+def _is_evicted(exceptions: Exceptions) -> bool:
+    return exceptions.disruption is not None
+
+
 class _Image(msgspec.Struct, array_like=True, kw_only=True):
     """A State as it is encoded; whatever can be derived from the rest is left out."""
 
@@ -403,10 +437,9 @@ class _Image(msgspec.Struct, array_like=True, kw_only=True):
     position: int
     at: int
     config: SchedulerConfigured
-    specs: list[PodSpec]
-    pods: list[Pod]
-    groups: list[Group]
-    composites: list[Group]
+    pods: PodColumns
+    groups: GroupColumns
+    composites: GroupColumns
     nodes: list[tuple[NodeRecord, NodeFacts]]
     priority_classes: dict[str, PriorityClassFacts]
     kept: dict[str, list[Kept]]
@@ -428,10 +461,9 @@ def encode_state(state: State) -> bytes:
             position=state.position,
             at=state.at,
             config=state.config,
-            specs=state.specs.all,
-            pods=list(state.pods.values()),
-            groups=list(state.groups.values()),
-            composites=list(state.composites.values()),
+            pods=PodColumns.of(list(state.pods.values())),
+            groups=GroupColumns.of(list(state.groups.values())),
+            composites=GroupColumns.of(list(state.composites.values())),
             nodes=[(record, state.nodes.facts(name)) for name, record in state.node_records.items()],
             priority_classes=state.priority_classes,
             kept={kind: list(objects.values()) for kind, objects in sorted(state.kept.items()) if objects},
@@ -447,20 +479,25 @@ def decode_state(body: bytes) -> State:
     """The State that `body` encodes. Raises CorruptLog if it encodes none of this format."""
     try:
         image = _decode(body)
-    except msgspec.DecodeError as error:
+        composites, groups = image.composites.read(), image.groups.read()
+        names = (*image.groups.keys, *(record.key for record, _ in image.nodes))
+        specs = Specs()
+        image.pods.specs.values = list(map(specs.shared, image.pods.specs.values))
+        pods = image.pods.read({name: name for name in names})
+    except (msgspec.DecodeError, ValueError) as error:
         raise CorruptLog(f"not a state: {error}") from error
     if image.format != FORMAT:
         raise CorruptLog(f"a state of format {image.format}, not {FORMAT}")
     state = State()
     state.position, state.at, state.config = image.position, image.at, image.config
-    state.specs = Specs(image.specs)
+    state.specs = specs
     state.nodes.crowd.namespaces.update(image.namespaces)
-    state.found_groups((*image.composites, *image.groups))
-    state.released = {group.key: None for group in image.groups if group.deletion is not None}
+    state.found_groups((*composites, *groups))
+    state.released = {group.key: None for group in groups if group.deletion is not None}
     for record, facts in image.nodes:
         state.node_records[record.key] = record
         state.nodes.put(facts)
-    state.found_pods(image.pods)
+    state.found_pods(pods, image.pods)
     state.priority_classes = image.priority_classes
     state.kept = {kind: {kept.key: kept for kept in objects} for kind, objects in image.kept.items()}
     state.budgets = {budget.key: budget for budget in image.budgets}

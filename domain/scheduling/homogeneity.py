@@ -8,7 +8,7 @@ too deep are one as well. What concerns composites is of 1.38.
 from collections.abc import Iterator, Sequence
 
 from domain.forest import Tree
-from domain.objects import Group, Pod
+from domain.objects import Group, Pod, PodSpec
 from domain.scheduling import texts
 from domain.state import State
 
@@ -43,7 +43,7 @@ def _among_groups(root: Group, tree: Tree) -> str | None:
 def _among_pods(state: State, tree: Tree, members: Sequence[Pod]) -> str | None:
     root = tree.group
     first = state.spec(members[0]).scheduler
-    agreeing: set[int] = set()
+    agreeing: set[PodSpec] = set()
     for pod in (*members, *_bound(state, tree)):
         if pod.spec in agreeing:
             continue

@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import TypeAlias
 
 from domain.host_ports import HostPort, collide
-from domain.objects import Pod
+from domain.objects import Pod, PodSpec
 from domain.peers import Peer
 from domain.resources import PODS
 from domain.room import Room
@@ -41,7 +41,7 @@ def _by_shape(
 ) -> list[tuple[PodShape, Counter[int]]]:
     """The shapes of the Pods of `units`, and how many of each are on which row."""
     rows = room.roster.row
-    alike: dict[int | tuple[int, bool], list[Pod]] = {}
+    alike: dict[PodSpec | tuple[PodSpec, bool], list[Pod]] = {}
     for unit in units:
         for pod in unit.pods:
             if pod.node in rows:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from domain.objects import Pod
+from domain.objects import Pod, PodSpec
 from domain.shapes import PodShape
 from domain.state import State
 
@@ -26,11 +26,10 @@ def shaped(state: State, pods: Sequence[Pod]) -> list[tuple[Pod, PodShape]]:
     """
     if not rules_in_play(state, pods):
         return [(pod, state.spec(pod).shape) for pod in pods]
-    seen: dict[int, PodShape] = {}
+    seen: dict[PodSpec, PodShape] = {}
     shapes: dict[PodShape, PodShape] = {}
     for pod in pods:
         if pod.spec not in seen:
-            spec = state.spec(pod)
-            shape = replace(spec.shape, peer=spec.peer)
+            shape = replace(pod.spec.shape, peer=pod.spec.peer)
             seen[pod.spec] = shapes.setdefault(shape, shape)
     return [(pod, seen[pod.spec]) for pod in pods]

@@ -134,7 +134,6 @@ def _rank(state: State, group: str) -> _Rank | None:
 
 
 def _units(state: State, below: int) -> Iterator[Unit]:
-    priorities = [spec.priority for spec in state.specs.all]
     nodes = state.node_records
     ranks: dict[str | None, _Rank | None] = {None: None}
     wholes: dict[str, tuple[Group, int]] = {}
@@ -144,7 +143,7 @@ def _units(state: State, below: int) -> Iterator[Unit]:
         if pod.group is not None and pod.group not in ranks:
             ranks[pod.group] = _rank(state, pod.group)
         rank = ranks[pod.group]
-        priority = priorities[pod.spec] if rank is None else rank.priority
+        priority = pod.spec.priority if rank is None else rank.priority
         if priority >= below:
             continue
         if rank is not None and rank.whole is not None:

@@ -5,16 +5,20 @@ import pytest
 from build import Manifest
 from domain.budgets import Counted, allowance, budget_of, counted
 from domain.events import Deletion
-from domain.objects import Pod
+from domain.objects import Exceptions, Pod, PodSpec
+from domain.peers import Peer
+from domain.shapes import PodShape
 
 GONE = Deletion(at=0, grace=0)
 
 
 def pod(name: str, *, phase: str = "Running", deletion: Deletion | None = None, **labels: str) -> Pod:
+    peer = Peer(namespace="default", labels=tuple(sorted(labels.items())))
+    spec = PodSpec(PodShape(), peer, 0, "Never", "default-scheduler", gates=(), grace=30)
     return Pod(
         key=f"default/{name}",
-        uid=name,
-        spec=0,
+        kept_uid=name,
+        spec=spec,
         group=None,
         node="n1",
         phase=phase,
@@ -23,8 +27,7 @@ def pod(name: str, *, phase: str = "Running", deletion: Deletion | None = None, 
         revision=1,
         created_us=0,
         queued_us=0,
-        deletion=deletion,
-        labels=tuple(sorted(labels.items())),
+        exceptions=Exceptions(deletion=deletion),
     )
 
 

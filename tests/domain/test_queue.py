@@ -435,3 +435,19 @@ def test_a_stir_wakes_those_that_sleep_on_it_or_on_something_more_frequent() -> 
     assert [queue.awake(found) for found in queue.entities.values()] == [False, False, True]
     queue.stir(Stir.ROOM, 7)
     assert [queue.awake(found) for found in queue.entities.values()] == [False, True, True]
+
+
+def test_entries_that_are_overtaken_do_not_pile_up() -> None:
+    queue = Queue()
+    others = [entity(f"Pod/a/{number}", priority=number) for number in range(3)]
+    for one in others:
+        queue.put(one)
+    for turn in range(1_000):
+        last = others[turn % 3]
+        last.priority += 3
+        queue.put(last)
+        if turn % 100 == 0:
+            assert queue.first_due(0) is max(others, key=lambda one: one.priority)
+    entries = queue._ready
+    assert len(entries) < 100
+    assert queue.first_due(0) is max(others, key=lambda one: one.priority)

@@ -139,7 +139,7 @@ def test_a_copy_goes_its_own_way(book: Book, random: Random) -> None:
         pytest.param(msgspec.msgpack.encode([1, 2]), "not a state", id="too short"),
         pytest.param(encode_state(State())[:-1], "not a state", id="torn"),
         pytest.param(
-            b"\x9f\x63" + encode_state(State())[2:], "a state of format 99, not 6", id="another format"
+            b"\x9e\x63" + encode_state(State())[2:], "a state of format 99, not 7", id="another format"
         ),
     ],
 )
@@ -211,3 +211,25 @@ def test_a_dying_member_counts_until_it_is_gone() -> None:
     assert len(story.state.members_of("default/g").bound) == 1
     story.append(ev.PodDeleted(key="default/b", uid="uid-of-b", group="default/g", node="n"))
     assert story.state.members_of("default/g").created == 1
+
+
+def test_what_gone_pods_wanted_is_not_encoded() -> None:
+    story = Story(pod("a", labels={"only": "theirs"}), pod("b"))
+    assert b"theirs" in encode_state(story.state)
+    story.append(ev.PodDeleted(key="default/a", uid="uid-of-a"))
+    assert b"theirs" not in encode_state(story.state)
+
+
+def test_what_pods_have_in_common_is_there_once() -> None:
+    """Held against a State that was folded, and one that was restored."""
+    names = ("a", "b", "c")
+    story = Story(node("n"), group("g", 3), *(pod(name, group="g", labels={"app": "x"}) for name in names))
+    bound = [ev.PodBound(pod=f"default/{name}", uid=f"uid-of-{name}", node="".join("n")) for name in names]
+    story.append(*bound)
+    for state in (story.state, decode_state(encode_state(story.state))):
+        pods = list(state.pods.values())
+        assert {id(each.node) for each in pods} == {id(state.node_records["n"].key)}
+        assert {id(each.group) for each in pods} == {id(state.groups["default/g"].key)}
+        assert len({id(each.spec) for each in pods}) == 1
+        assert len({id(each.condition) for each in pods}) == 1
+        assert all(each.arrival is each.manifest for each in pods)
