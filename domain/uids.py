@@ -1,5 +1,6 @@
 """Uids in little space: a canonical UUID is kept as its 16 bytes, any other text as it is."""
 
+from functools import lru_cache
 from typing import TypeAlias
 
 KeptUid: TypeAlias = bytes | str
@@ -18,6 +19,7 @@ def kept_uid(uid: str) -> KeptUid:
     return kept if uid_text(kept) == uid else uid
 
 
+@lru_cache(maxsize=1024)
 def uid_text(kept: KeptUid) -> str:
     """The text of a kept uid."""
     if isinstance(kept, str):
