@@ -14,12 +14,13 @@ from typing import Any
 from domain.admission.documents import read_documents
 from domain.admission.kinds import Kind, kind_named
 from domain.errors import GangerError, NotFound, Refused
-from domain.objects import Pod
+from domain.objects import COMPOSITE, POD_GROUP, Pod
 from domain.queue import Lane
 from domain.times import SECOND
 from store.engine import Store
 from worker.clocks import VirtualClock
 from worker.cluster import Cluster
+from worker.explaining import why
 from worker.loop import Worker
 from worker.status import status_code
 
@@ -270,15 +271,20 @@ class _Run:
         return faults
 
     def explanation(self, kind: str, name: str) -> list[str]:
-        """The messages of an object and, of a group, those of its Pods."""
-        told = [_messages(self.shown(kind, name))]
-        if kind_named(kind).name == "PodGroup":
-            told += [
-                _messages(self.shown("Pod", pod.key))
-                for pod in self.cluster.state.pods.values()
-                if pod.group == _key(name)
-            ]
-        return [text for text in told if text]
+        """Kubernetes' texts about an object: in its conditions and, of a group, in those of its Pods, and
+        what `why` says, which has the text of a gate as well."""
+        found = kind_named(kind)
+        key = _key(name) if found.namespaced else name
+        shown = self.cluster.shown(found, key)
+        if shown is None:
+            return []
+        state = self.cluster.state
+        below = set(state.leaves_of(found.name, key)) if found.name in (POD_GROUP, COMPOSITE) else set()
+        told = [_messages(shown)]
+        told += [_messages(self.shown("Pod", pod.key)) for pod in state.pods.values() if pod.group in below]
+        explained = why(self.cluster, found, key)
+        told += [explained.summary, *(shape.message for shape in explained.shapes)]
+        return list(dict.fromkeys(filter(None, told)))
 
     def active_queue(self, expected: Sequence[str]) -> list[str]:
         now = self.clock.now()

@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 import yaml
 
-from build import group, node, pod
+from build import composite, group, node, pod
 from store.engine import Store
 from worker.scenarios import BadScenario, find_scenarios, read_scenario, run_scenario
 
 BIG = pod("big", cpu="9")
+JOB = {"workloadName": "job", "templateName": "g"}
 ROOM = [node("n1", cpu="4", labels={"rack": "a"}), node("n2", cpu="2", labels={"rack": "b"})]
 
 
@@ -101,6 +102,39 @@ def apply(*manifests: dict[str, Any]) -> dict[str, Any]:
                 },
             ],
             id="explain a group by its Pods' messages too",
+        ),
+        pytest.param(
+            [
+                apply(
+                    *ROOM,
+                    composite("top", 1),
+                    group("g", 1, parentCompositePodGroupName="top", workloadRef=JOB),
+                    pod("a", cpu="9", group="g"),
+                ),
+                {
+                    "expect": {
+                        "explain": [
+                            {"kind": "CompositePodGroup", "name": "top", "contains": "2 Insufficient cpu"}
+                        ]
+                    }
+                },
+            ],
+            id="explain a composite by the messages of all Pods below it",
+        ),
+        pytest.param(
+            [
+                apply(*ROOM, group("g", 2), pod("a", group="g")),
+                {
+                    "expect": {
+                        "gated": ["a"],
+                        "explain": [
+                            {"kind": kind, "name": name, "contains": "waiting for minCount pods from a gang"}
+                            for kind, name in (("PodGroup", "g"), ("Pod", "a"))
+                        ],
+                    }
+                },
+            ],
+            id="explain what is gated, which has no condition",
         ),
         pytest.param(
             [
