@@ -120,7 +120,8 @@ class Figures(Part, frozen=True, kw_only=True):
 
 
 class Shape(Part, frozen=True, kw_only=True):
-    """Pods that are alike and found no node; `total_nodes` were looked at."""
+    """Pods that are alike and found no node; `total_nodes` were looked at. `obstacles` say in sentences
+    which taints, labels, ports and other Pods the reasons of `nodes` are about."""
 
     pods: tuple[str, ...]
     requests: dict[str, str]
@@ -128,6 +129,7 @@ class Shape(Part, frozen=True, kw_only=True):
     total_nodes: int
     nodes: tuple[Reason, ...]
     resources: tuple[Figures, ...]
+    obstacles: tuple[str, ...] = ()
 
 
 class Placement(Part, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from domain.explaining.evictions import eviction_part
-from domain.explaining.findings import attempt_part, finding_of, names, shapes_part
+from domain.explaining.findings import attempt_part, finding_of, given_up, names, shapes_part
 from domain.explaining.outlook import count_of, where_it_waits
 from domain.explaining.question import (
     Question,
@@ -92,11 +92,12 @@ def _waiting(question: Question, told: Explanation, group: Group, entity: Entity
     found = finding_of(question.attempt, group.subject)
     if entity.hold is not None or question.attempt is None or found is None:
         return told
+    fitted, untried = given_up(found)
     told = replace(
         told,
-        shapes=shapes_part(question.attempt.findings.shapes),
-        fitted=names(found.fitted),
-        untried=names(found.untried),
+        shapes=shapes_part(state, question.attempt.findings.shapes),
+        fitted=names(fitted),
+        untried=names(untried),
     )
     return refused(question, told, entity)
 

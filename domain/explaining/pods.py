@@ -99,7 +99,7 @@ def _waiting(question: Question, told: Explanation, pod: Pod) -> Explanation:
     if attempt is None or verdict not in (*_REJECTED, Fate.SCHEDULER_ERROR):
         return told
     own = [shape for shape in attempt.findings.shapes if pod.key in shape.pods]
-    told = replace(told, shapes=shapes_part(own or attempt.findings.shapes))
+    told = replace(told, shapes=shapes_part(state, own or attempt.findings.shapes))
     return refused(question, told, entity)
 
 

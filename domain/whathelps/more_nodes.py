@@ -1,15 +1,18 @@
-"""More nodes of a kind that exists, with that kind's labels and taints."""
+"""More nodes: of a kind that exists, or where none of those will do one made to measure."""
 
+from collections import Counter
 from collections.abc import Iterator
 from copy import deepcopy
 from functools import partial
 from itertools import count, islice
 
+from domain.amounts import quantity_of
 from domain.node_facts import NodeFacts
 from domain.resources import PODS
 from domain.shapes import PodShape
 from domain.whathelps.changes import Candidate, Manifest, Proved, Put
-from domain.whathelps.cordons import open_up
+from domain.whathelps.cordons import open_up, unmark
+from domain.whathelps.labels import labels_for
 from domain.whathelps.proving import Prover
 from domain.whathelps.scene import Scene
 
@@ -21,13 +24,15 @@ _HOSTNAME = "kubernetes.io/hostname"
 
 
 def add_nodes(scene: Scene, prover: Prover) -> Iterator[Proved]:
-    """As few nodes of one kind as help; of kinds that need as many the first by name."""
+    """As few nodes of one kind as help; of kinds that need as many the first by name. Where none of them
+    helps, one node with room for all that waits."""
     best: tuple[int, Proved] | None = None
     for model in islice(_models(scene), _KINDS):
         most = min(len(scene.waiting), _MOST) if best is None else best[0] - 1
         best = prover.least(most, partial(_add, scene, model)) or best
-    if best is not None:
-        yield best[1]
+    made = best[1] if best is not None else prover.prove(_to_measure(scene))
+    if made is not None:
+        yield made
 
 
 def _models(scene: Scene) -> Iterator[str]:
@@ -83,4 +88,34 @@ def _like(model: Manifest, name: str) -> Manifest:
     }
     node: Manifest = deepcopy({**model, "metadata": {"name": name, "labels": labels}})
     open_up(node)
+    unmark(node)
     return node
+
+
+def _to_measure(scene: Scene) -> Candidate:
+    """A node that has what all that waits asks for, and the labels that it is selected by."""
+    asked: Counter[str] = Counter()
+    labels: dict[str, str] = {}
+    for pod in scene.waiting:
+        shape = scene.state.spec(pod).shape
+        asked.update({resource: int(amount) for resource, amount in shape.requests})
+        labels |= labels_for(shape)
+    amounts = {resource: quantity_of(resource, amount) for resource, amount in sorted(asked.items())}
+    what = [f"{amount} {resource}" for resource, amount in amounts.items()]
+    what += [f"{len(scene.waiting)} {PODS}"] if not amounts else []
+    told = f" labelled {', '.join(f'{key}={value}' for key, value in labels.items())}" if labels else ""
+    name = next(name for n in count(1) if (name := f"new-{n}") not in scene.state.node_records)
+    node: Manifest = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {_HOSTNAME: name, **labels}},
+        "status": {"allocatable": {**amounts, PODS: str(len(scene.waiting))}},
+    }
+    return Candidate(
+        kind="addNodes",
+        text=f"add a node with {', '.join(what)}{told}",
+        edits=(Put(node),),
+        subjects=(f"Node/{name}",),
+        before="0",
+        after="1",
+    )

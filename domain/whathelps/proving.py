@@ -38,6 +38,10 @@ class Prover:
         evicted = self._fork(whole.edits)
         return None if evicted is None else Proved(whole, evicted)
 
+    def starts_with(self, edits: Sequence[Edit]) -> bool:
+        """Whether `edits` alone are enough, so that what is done beside them is for nothing."""
+        return self._fork(edits if self._first is None else (*self._first.edits, *edits)) is not None
+
     def least(self, most: int, make: Callable[[int], Candidate]) -> tuple[int, Proved] | None:
         """The smallest number from 1 to `most` for which `make` gives something that helps, by halving.
 

@@ -16,7 +16,9 @@ _MOST = 256
 def releases(scene: Scene) -> list[Candidate]:
     """What keeps the entity from being tried, taken away: each part by itself, then all together."""
     parts = [
-        part for part in (_ungate(scene), _create_above(scene), _create_missing(scene)) if part is not None
+        part
+        for part in (_ungate(scene), _create_above(scene), _take_over(scene) or _create_missing(scene))
+        if part is not None
     ]
     whole = parts[:1]
     for part in parts[1:]:
@@ -87,6 +89,25 @@ def _group(scene: Scene) -> Manifest | None:
         "metadata": {"name": name, "namespace": namespace},
         "spec": spec,
     }
+
+
+def _take_over(scene: Scene) -> Candidate | None:
+    """Members that wait for another scheduler, made anew for this one."""
+    state = scene.state
+    foreign = [state.pods[key] for leaf in scene.leaves for key in state.members_of(leaf).foreign]
+    if not foreign or not scene.waiting:
+        return None
+    scheduler = state.spec(scene.waiting[0]).scheduler
+
+    def claim(pod: Manifest) -> None:
+        pod["spec"]["schedulerName"] = scheduler
+
+    return Candidate(
+        kind="agree",
+        text=f"create {its_pods(foreign)} anew with schedulerName {scheduler}",
+        edits=scene.pods_anew(foreign, claim),
+        subjects=tuple(f"Pod/{pod.key}" for pod in foreign),
+    )
 
 
 def _create_missing(scene: Scene) -> Candidate | None:

@@ -67,10 +67,14 @@ class Scene:
 
     def pods_anew(self, pods: Iterable[Pod], change: Callable[[Manifest], object]) -> tuple[Edit, ...]:
         """The edits that delete `pods` and create them again with `change` done to them."""
-        anew = [(pod, self._fresh("Pod", pod.key)) for pod in pods]
+        anew = [(pod, self.fresh("Pod", pod.key)) for pod in pods]
         for _, manifest in anew:
             change(manifest)
         return (*(Remove("Pod", pod.key) for pod, _ in anew), *(Put(manifest) for _, manifest in anew))
+
+    def anew(self, pods: Iterable[Pod]) -> tuple[Edit, ...]:
+        """The edits that delete `pods` and create them again as they were."""
+        return self.pods_anew(pods, lambda manifest: None)
 
     def all_anew(self, change: Callable[[Manifest], object]) -> tuple[Edit, ...] | None:
         """The edits that delete all of the entity and create it again, with `change` done to every part.
@@ -82,14 +86,14 @@ class Scene:
         ):
             return None
         pods = self.pods_anew(self.state.pending_of(self.entity), change)
-        groups = [self._fresh(group.kind, group.key) for group in self.groups]
+        groups = [self.fresh(group.kind, group.key) for group in self.groups]
         for manifest in groups:
             change(manifest)
         removed, made = pods[: len(pods) // 2], pods[len(pods) // 2 :]
         gone = [Remove(group.kind, group.key) for group in reversed(self.groups)]
         return (*removed, *gone, *map(Put, groups), *made)
 
-    def _fresh(self, kind: str, key: str) -> Manifest:
+    def fresh(self, kind: str, key: str) -> Manifest:
         """The manifest of an object as it was asked for at first."""
         stored = deepcopy(dict(self.stored(kind, key)))
         stored["metadata"] = {
@@ -100,7 +104,7 @@ class Scene:
 
     def copy_of(self, kind: str, key: str, name: str) -> Manifest:
         """The manifest of a new object called `name` that is like an existing one, on no node."""
-        made = self._fresh(kind, key)
+        made = self.fresh(kind, key)
         made["metadata"]["name"] = name
         made["spec"].pop("nodeName", None)
         return made

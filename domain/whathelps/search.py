@@ -6,14 +6,16 @@ from typing import Any, NamedTuple
 from domain.objects import Pod
 from domain.queue import Entity
 from domain.state import State
+from domain.whathelps.agreement import agree
 from domain.whathelps.budget import CutOff
 from domain.whathelps.changes import Proved
-from domain.whathelps.cordons import tolerate, uncordon
+from domain.whathelps.cordons import bring_back, tolerate, uncordon
 from domain.whathelps.division import divide_lean
 from domain.whathelps.labels import label_nodes
 from domain.whathelps.looser import loosen
 from domain.whathelps.minimums import lower_minimum
 from domain.whathelps.more_nodes import add_nodes
+from domain.whathelps.order import reorder
 from domain.whathelps.proving import Fork, Prover
 from domain.whathelps.ranks import raise_priority
 from domain.whathelps.releases import releases
@@ -27,12 +29,15 @@ MOST = 6
 Finder = Callable[[Scene, Prover], Iterator[Proved]]
 
 _WHEN_REFUSED: tuple[Finder, ...] = (
+    agree,
     uncordon,
+    bring_back,
     tolerate,
     label_nodes,
     add_nodes,
     lower_minimum,
     divide_lean,
+    reorder,
     remove_others,
     lower_requests,
     loosen,
@@ -40,7 +45,7 @@ _WHEN_REFUSED: tuple[Finder, ...] = (
 )
 """By what they cost whoever makes the change: from a word to a node to a new start."""
 
-_AFTER_RELEASE: tuple[Finder, ...] = (uncordon, add_nodes, remove_others)
+_AFTER_RELEASE: tuple[Finder, ...] = (uncordon, bring_back, add_nodes, remove_others)
 """What is tried with a release that does not do by itself; none of it touches what waits."""
 
 
