@@ -88,7 +88,8 @@ def _standing(page: Page, told: Explanation, *, past: bool) -> None:
 
 def _evicted(evicted: Eviction) -> str:
     by = evicted.by.replace("/", " ", 1)
-    return f"by {by} at {_time(evicted.time)}, attempt at position {evicted.attempt_position}"
+    who = f"Pod {evicted.pod.rpartition('/')[2]} " if evicted.pod else ""
+    return f"{who}by {by} at {_time(evicted.time)}, attempt at position {evicted.attempt_position}"
 
 
 def _quorum(quorum: Quorum) -> str:
@@ -273,7 +274,12 @@ def _places(page: Page, told: Explanation) -> None:
         page.line("  ", ("On nodes", LABEL))
         shown = told.bound[:_MOST_NODES]
         rows: list[list[Cell]] = [
-            [place.node, str(len(place.pods)), (listed(place.pods), FAINT)] for place in shown
+            [
+                f"{place.node} (has left the cluster)" if place.gone else place.node,
+                str(len(place.pods)),
+                (listed(place.pods), FAINT),
+            ]
+            for place in shown
         ]
         page.columns(rows, align="<><", indent=4)
         if len(told.bound) > len(shown):

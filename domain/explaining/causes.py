@@ -126,14 +126,20 @@ def _sentence(state: State, last: GroupFinding, shape: ShapeFinding | None) -> s
 def _obstacle(state: State, shape: ShapeFinding, reason: NodeReason) -> str:
     """What ruled out the nodes of one reason, with the names and amounts that make it one."""
     scarce = next((each for each in shape.resources if shortage(each.name) == reason.reason), None)
-    if scarce is not None and int(scarce.free_on_best_node) < int(scarce.asked):
+    where, one = _where(shape, reason), reason.count == 1
+    if scarce is not None:
         asked, best = (
-            quantity_of(scarce.name, amount) for amount in (scarce.asked, scarce.free_on_best_node)
+            quantity_of(scarce.name, scarce.asked),
+            quantity_of(scarce.name, scarce.free_on_best_node),
         )
-        verb = number_of(int(scarce.free_on_best_node), "is", "are")
+        if int(scarce.free_on_best_node) >= int(scarce.asked):
+            return f"{where} {'has' if one else 'have'} less than {asked} {scarce.name} free"
+        verb = "is" if best == "1" else "are"
         return f"it asks for {asked} {scarce.name}, {best} {verb} free on the best node"
+    if reason.filter == "NodeUnschedulable":
+        return f"{where} {'is' if one else 'are'} cordoned"
     rule = of_filter(state, shape, reason.filter)
-    return rule[0] if rule else f"{reason.reason} on {_where(shape, reason)}"
+    return rule[0] if rule else f"{reason.reason} on {where}"
 
 
 def _where(shape: ShapeFinding, reason: NodeReason) -> str:

@@ -102,14 +102,15 @@ def _to_measure(scene: Scene) -> Candidate:
         labels |= labels_for(shape)
     amounts = {resource: quantity_of(resource, amount) for resource, amount in sorted(asked.items())}
     what = [f"{amount} {resource}" for resource, amount in amounts.items()]
-    what += [f"{len(scene.waiting)} {PODS}"] if not amounts else []
+    pods = len(scene.waiting)
+    what += [f"room for {pods} Pod{'' if pods == 1 else 's'}"] if not amounts else []
     told = f" labelled {', '.join(f'{key}={value}' for key, value in labels.items())}" if labels else ""
     name = next(name for n in count(1) if (name := f"new-{n}") not in scene.state.node_records)
     node: Manifest = {
         "apiVersion": "v1",
         "kind": "Node",
         "metadata": {"name": name, "labels": {_HOSTNAME: name, **labels}},
-        "status": {"allocatable": {**amounts, PODS: str(len(scene.waiting))}},
+        "status": {"allocatable": {**amounts, PODS: str(pods)}},
     }
     return Candidate(
         kind="addNodes",

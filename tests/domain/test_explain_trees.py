@@ -158,8 +158,7 @@ def test_anyone_in_a_tree_shows_the_whole_of_it_and_what_decided(subject: str) -
     assert told.cause.path == (TOP, "CompositePodGroup/default/mid", "PodGroup/default/second")
     assert (told.cause.pods, told.cause.resource, told.cause.domain) == (("second-0",), "cpu", None)
     assert told.cause.text == (
-        "0 of the 2 Pods it needs have a place, second-0 has none: "
-        "it asks for 9 cpu, 3 are free on the best node"
+        "it needs places for 2 Pods, second-0 has none: it asks for 9 cpu, 3 are free on the best node"
     )
 
 
@@ -200,7 +199,10 @@ def in_racks(*objects: Manifest) -> Explanation:
 def test_the_domains_of_a_group() -> None:
     told = in_racks(*leaf("gang", 4, [2, 2, 2, 2], **rack()))
     assert told.cause is not None
-    assert told.cause.text == "0/3 racks: 2 too few cpu (best: a, 7 free, 8 needed), 1 node(s) were unschedulable"
+    assert (
+        told.cause.text
+        == "0/3 racks: 2 too few cpu (best: a, 7 free, 8 needed), 1 node(s) were unschedulable"
+    )
     assert (told.cause.domain, told.cause.resource, told.cause.topology_key) == ("a", "cpu", "rack")
     assert [(each.domain, each.nodes, each.scheduled, each.free, each.asked) for each in told.placements] == [
         ("a", 2, 3, "7", "8"),
