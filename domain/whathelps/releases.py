@@ -1,12 +1,13 @@
 """What lets an entity out of the gate: gates taken off, members and groups created that are missing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 
 from domain.objects import POD_GROUP, Group
 from domain.queue import Lane
 from domain.state import State
-from domain.whathelps.changes import Candidate, Manifest, Put, together
+from domain.whathelps.changes import Candidate, Manifest, Proved, Put, together
+from domain.whathelps.proving import Prover
 from domain.whathelps.scene import Scene, its_pods, named
 
 _MOST = 256
@@ -110,12 +111,34 @@ def _take_over(scene: Scene) -> Candidate | None:
     )
 
 
+def replace_leaving(scene: Scene, prover: Prover) -> Iterator[Proved]:
+    """As many new Pods as those that count toward a minimum and cannot be tried since they are deleted."""
+    made = [manifest for group in scene.groups for manifest in _instead(scene, group)]
+    if 0 < len(made) <= _MOST:
+        proved = prover.prove(_create(made))
+        if proved is not None:
+            yield proved
+
+
+def _instead(scene: Scene, group: Group) -> Iterator[Manifest]:
+    """New members of a PodGroup that has enough, and too few of them that can be tried."""
+    if group.kind != POD_GROUP:
+        return
+    members = scene.state.members_of(group.key)
+    tried = sum(scene.state.pods[key].deletion is None for key in members.pending)
+    if members.created >= group.min_count:
+        yield from _members(scene, group, group.name, group.min_count - len(members.bound) - tried)
+
+
 def _create_missing(scene: Scene) -> Candidate | None:
     """The Pods that groups lack for their minimum, like one that they have; with as many groups as are
     lacking, like the first of their siblings."""
     made = [manifest for group in scene.groups for manifest in _lacking(scene, group)]
-    if not 0 < len(made) <= _MOST:
-        return None
+    return _create(made) if 0 < len(made) <= _MOST else None
+
+
+def _create(made: Sequence[Manifest]) -> Candidate:
+    """The creation of Pods, and of groups for some of them."""
     pods = [manifest for manifest in made if manifest["kind"] == "Pod"]
     groups = [manifest for manifest in made if manifest["kind"] != "Pod"]
     what = [

@@ -69,6 +69,13 @@ NEAR_LEADER = {
     }
 }
 
+
+def leaving(made: Manifest) -> Manifest:
+    """A Pod that is being deleted, and that its finalizer keeps."""
+    deletion = {"deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": 30}
+    return {**made, "metadata": {**made["metadata"], **deletion, "finalizers": ["example.com/hold"]}}
+
+
 CASES = [
     pytest.param(
         then([node("n1", gpu=8), group("trainer", 3), *gang(3, gpu=8)]),
@@ -199,6 +206,12 @@ CASES = [
             "create 2 Pods (trainer-0, trainer-1) anew, which are then tried after the others",
         ],
         id="the order of members",
+    ),
+    pytest.param(
+        then([node("n1"), group("trainer", 2), *gang(1), leaving(pod("trainer-1", group="trainer"))]),
+        GANG,
+        ["create 1 more Pod for PodGroup default/trainer", "lower minCount to 1"],
+        id="a member that is being deleted",
     ),
     pytest.param(
         then([node("n1", gpu=8, taints=[TAINT]), pod("a", gpu=8)]),
