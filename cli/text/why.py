@@ -201,7 +201,10 @@ def _cause(page: Page, told: Explanation, cause: Cause) -> None:
         page.fact("Decided by" if told.hold is None else "Held by", names)
         page.fact("", cause.text)
     elif cause.text not in told.summary and told.verdict is not Fate.WAITING_ON_PREEMPTION:
-        page.fact("Because", cause.text)
+        whose = (
+            "" if told.group is None else f"{told.group.partition('/')[0]} {told.group.rpartition('/')[2]}: "
+        )
+        page.fact("Because", f"{whose}{cause.text}")
 
 
 def _asked(told: Explanation) -> str:

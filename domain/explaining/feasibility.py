@@ -39,7 +39,7 @@ def feasibility(state: State, entity: Entity) -> Feasibility:
 
 def _exhausted(steps: int) -> str:
     if not steps:
-        return "no node can take any of the Pods needed"
+        return "of what it needs nothing can be placed"
     if steps == 1:
         return "the one way to place a Pod of it was tried, and it does not get as far as needed"
     tried = f"all {steps} ways to place Pods of it, one after the other, were tried"

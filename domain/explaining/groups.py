@@ -18,6 +18,7 @@ from domain.explaining.question import (
     refused,
 )
 from domain.explaining.trees import in_tree
+from domain.explaining.wording import number_of, pods_named
 from domain.explanation import Explanation, OnNode
 from domain.objects import POD_GROUP, Group, Pod
 from domain.queue import Entity, Verdict
@@ -62,7 +63,7 @@ def _resting(question: Question, told: Explanation, group: Group, ended: Counter
         short = "" if over else below_minimum(state, group)
         parts = [f"{count_of(on_nodes)} on nodes{short}"] if on_nodes else []
         parts += [f"{over} ended"] if over else []
-        return replace(told, note=f"{', '.join(parts)}, none waits{_dying(group)}")
+        return replace(told, note=f"{', '.join(parts)}, none waits{_leaving(state, group)}{_dying(group)}")
     return replace(told, note=f"{_without_members(state, group)}{_dying(group)}")
 
 
@@ -84,7 +85,7 @@ def _waiting(question: Question, told: Explanation, group: Group, entity: Entity
         on_nodes = sum(len(each.pods) for each in told.bound)
         leaves = state.leaves_of(group.kind, group.key)
         waiting = sum(len(state.members_of(leaf).pending) for leaf in leaves)
-        stands = f"{count_of(on_nodes)} on nodes, {waiting} waiting; {stands}"
+        stands = f"{count_of(on_nodes)} on nodes, {waiting} waiting{_leaving(state, group)}; {stands}"
     told = replace(
         in_queue(question, told, entity),
         summary=_summary(question, group, entity),
@@ -123,6 +124,14 @@ def below_minimum(state: State, group: Group) -> str:
         return ""
     lacking = group.min_count - len(state.members_of(group.key).bound)
     return f", {lacking} fewer than its minimum of {group.min_count}" if lacking > 0 else ""
+
+
+def _leaving(state: State, group: Group) -> str:
+    """Which members on nodes are being deleted; empty if none is."""
+    leaving = [pod for pod in _bound_below(state, group) if pod.deletion is not None]
+    if not leaving:
+        return ""
+    return f"; {pods_named(leaving)} {number_of(len(leaving), 'is', 'are')} being deleted and still there"
 
 
 def _dying(group: Group) -> str:

@@ -111,23 +111,22 @@ def _take_over(scene: Scene) -> Candidate | None:
     )
 
 
-def replace_leaving(scene: Scene, prover: Prover) -> Iterator[Proved]:
-    """As many new Pods as those that count toward a minimum and cannot be tried since they are deleted."""
-    made = [manifest for group in scene.groups for manifest in _instead(scene, group)]
+def fill_up(scene: Scene, prover: Prover) -> Iterator[Proved]:
+    """As many new Pods as groups lack of those that can be tried; what is being deleted cannot."""
+    made = [manifest for group in scene.groups for manifest in _short(scene, group)]
     if 0 < len(made) <= _MOST:
         proved = prover.prove(_create(made))
         if proved is not None:
             yield proved
 
 
-def _instead(scene: Scene, group: Group) -> Iterator[Manifest]:
-    """New members of a PodGroup that has enough, and too few of them that can be tried."""
+def _short(scene: Scene, group: Group) -> Iterator[Manifest]:
+    """New members of a PodGroup of which too few can be tried."""
     if group.kind != POD_GROUP:
         return
     members = scene.state.members_of(group.key)
     tried = sum(scene.state.pods[key].deletion is None for key in members.pending)
-    if members.created >= group.min_count:
-        yield from _members(scene, group, group.name, group.min_count - len(members.bound) - tried)
+    yield from _members(scene, group, group.name, group.min_count - len(members.bound) - tried)
 
 
 def _create_missing(scene: Scene) -> Candidate | None:

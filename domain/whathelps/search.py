@@ -18,7 +18,7 @@ from domain.whathelps.more_nodes import add_nodes
 from domain.whathelps.order import reorder
 from domain.whathelps.proving import Fork, Prover
 from domain.whathelps.ranks import raise_priority
-from domain.whathelps.releases import releases, replace_leaving
+from domain.whathelps.releases import fill_up, releases
 from domain.whathelps.removals import remove_others
 from domain.whathelps.requests import lower_requests
 from domain.whathelps.scene import Scene
@@ -30,7 +30,7 @@ Finder = Callable[[Scene, Prover], Iterator[Proved]]
 
 _WHEN_REFUSED: tuple[Finder, ...] = (
     agree,
-    replace_leaving,
+    fill_up,
     uncordon,
     bring_back,
     tolerate,

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from build import Story, composite, group, node, pod
+from build import START, Story, composite, group, node, pod
 from domain import events as ev
 from domain.envelope import canonical
 from trees import leaf, within
@@ -271,3 +271,18 @@ def test_members_of_a_group_that_is_given_up_had_a_place() -> None:
     told = story.why("PodGroup/default/one")
     assert (told.fitted, told.untried) == (("one-0", "one-1"), ())
     assert story.why("Pod/default/one-0").note.startswith("it had a place, which was given up")
+
+
+def test_a_member_that_is_being_deleted_is_still_there() -> None:
+    story = Story(node("n1", cpu="2"), group("g", 2), *members(2)).decide()
+    story.append(
+        ev.PodUpdated(
+            key="default/g-1", group="default/g", node="n1", deletion=ev.Deletion(at=START, grace=9)
+        )
+    )
+    gone = "Pod g-1 is being deleted and still there"
+    assert story.why(GANG).note == f"2 members on nodes, none waits; {gone}"
+    assert story.add(*members(1, first=2)).decide().why(GANG).note.split("; ")[:2] == [
+        "2 members on nodes, 1 waiting",
+        gone,
+    ]

@@ -214,6 +214,15 @@ CASES = [
         id="a member that is being deleted",
     ),
     pytest.param(
+        then(
+            [node("n1"), composite("top", 1), *leaf("one", 1, [1], parent="top")],
+            leaf("two", 2, [1], parent="top"),
+        ),
+        "PodGroup/default/two",
+        ["create 1 more Pod for PodGroup default/two", "lower minCount of PodGroup default/two to 1"],
+        id="a late group of a tree that lacks members",
+    ),
+    pytest.param(
         then([node("n1", gpu=8, taints=[TAINT]), pod("a", gpu=8)]),
         "Pod/default/a",
         ["let Pod a tolerate the taint dedicated=gpu:NoSchedule of n1"],
