@@ -201,10 +201,12 @@ def _cause(page: Page, told: Explanation, cause: Cause) -> None:
         page.fact("Decided by" if told.hold is None else "Held by", names)
         page.fact("", cause.text)
     elif cause.text not in told.summary and told.verdict is not Fate.WAITING_ON_PREEMPTION:
-        whose = (
-            "" if told.group is None else f"{told.group.partition('/')[0]} {told.group.rpartition('/')[2]}: "
-        )
-        page.fact("Because", f"{whose}{cause.text}")
+        page.fact("Because", cause.text if told.group is None else f"{_short(told.group)}: {cause.text}")
+
+
+def _short(subject: str) -> str:
+    """A subject without its namespace: `PodGroup trainer`."""
+    return f"{subject.partition('/')[0]} {subject.rpartition('/')[2]}"
 
 
 def _asked(told: Explanation) -> str:
