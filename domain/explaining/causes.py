@@ -28,7 +28,11 @@ def cause_of_hold(question: Question, group: Group) -> Cause | None:
     if root is None or root.kind == POD_GROUP:
         return None
     path = _lacking(question.state, question.state.forest.tree(root))
-    return Cause(path=tuple(each.subject for each in path), text=held(question, path[-1])) if path else None
+    if not path:
+        return None
+    last = path[-1]
+    why = uncounted(question.state, last) if last.kind == POD_GROUP else ()
+    return Cause(path=tuple(each.subject for each in path), text="; ".join((held(question, last), *why)))
 
 
 def _lacking(state: State, tree: Tree) -> list[Group]:
@@ -191,8 +195,7 @@ def held(question: Question, group: Group) -> str:
         return f"{len(gated)} Pod{'s have' if len(gated) > 1 else ' has'} scheduling gates"
     lacking = missing_below(state, group)
     if lacking:
-        why = uncounted(state, group) if group.kind == POD_GROUP else ()
-        return "; ".join((f"lacks {', '.join(lacking)}", *why))
+        return f"lacks {', '.join(lacking)}"
     return "complete, waits for the rest of the tree"
 
 

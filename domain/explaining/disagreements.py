@@ -27,11 +27,8 @@ def cause_of_error(state: State, entity: Entity, text: str) -> Cause | None:
     tree = state.tree_of(entity)
     if disagreement(state, tree, members) == text:
         return _odd_groups(state, tree.group) or _odd_pods(state, tree.group, members)
-    for group in (tree.group, *_below(state, tree.group)):
-        cause = _scattered(state, group)
-        if cause is not None and _told(state, group) in text:
-            return cause
-    return None
+    causes = (_scattered(state, group, text) for group in (tree.group, *_below(state, tree.group)))
+    return next((cause for cause in causes if cause is not None), None)
 
 
 def odd_groups(state: State, root: Group) -> list[Group]:
@@ -109,30 +106,22 @@ def _odd_pods(state: State, root: Group, members: Sequence[Pod]) -> Cause | None
     return Cause(path=_path(state, leaf), text=f"{who} {what}", pods=tuple(map(name_of, alike)))
 
 
-def _scattered(state: State, group: Group) -> Cause | None:
-    """That members of `group` run in more than one domain, or on a node that is in none."""
+def _scattered(state: State, group: Group, error: str) -> Cause | None:
+    """That members of `group` run in more than one domain, or on a node that is in none, and so make
+    the `error`."""
     if group.topology_key is None:
         return None
     places = places_of(state, group)
-    if len(places) == 1 and None not in places:
-        return None
-    kind = kind_of_domain(group.topology_key)
-    if None in places:
-        lost = places[None]
+    lost = [pod for pod in places.pop(None, []) if texts.no_domain(name_of(pod)) in error]
+    if lost:
         where = f"{lost[0].node}, which has no label {group.topology_key}"
-        text = f"{pods_named(lost)} {'runs' if len(lost) == 1 else 'run'} on {where}"
+        told = f"{pods_named(lost)} {number_of(len(lost), 'runs', 'run')} on {where}"
+    elif len(places) > 1 and texts.several_domains(sorted(map(str, places))) in error:
+        apart = ", ".join(f"{pods_named(pods)} in {domain}" for domain, pods in places.items())
+        told = f"all members have to be in one {kind_of_domain(group.topology_key)}, and there are {apart}"
     else:
-        told = [f"{pods_named(pods)} in {domain}" for domain, pods in places.items()]
-        text = f"all members have to be in one {kind}, and there are {', '.join(told)}"
-    return Cause(path=_path(state, group), text=text, topology_key=group.topology_key)
-
-
-def _told(state: State, group: Group) -> str:
-    """The error of a cycle that meets the members of `group` as they are."""
-    places = places_of(state, group)
-    if None in places:
-        return texts.no_domain("")
-    return texts.several_domains(sorted(domain for domain in places if domain is not None))
+        return None
+    return Cause(path=_path(state, group), text=told, topology_key=group.topology_key)
 
 
 def places_of(state: State, group: Group) -> dict[str | None, list[Pod]]:

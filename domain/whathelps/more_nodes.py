@@ -25,12 +25,14 @@ _HOSTNAME = "kubernetes.io/hostname"
 
 def add_nodes(scene: Scene, prover: Prover) -> Iterator[Proved]:
     """As few nodes of one kind as help; of kinds that need as many the first by name. Where none of them
-    helps, one node with room for all that waits."""
+    helps, and some Pod fits no kind, one node with room for all that waits."""
     best: tuple[int, Proved] | None = None
     for model in islice(_models(scene), _KINDS):
         most = min(len(scene.waiting), _MOST) if best is None else best[0] - 1
         best = prover.least(most, partial(_add, scene, model)) or best
-    made = best[1] if best is not None else prover.prove(_to_measure(scene))
+    made = None if best is None else best[1]
+    if made is None and _lacks_a_kind(scene):
+        made = prover.prove(_to_measure(scene))
     if made is not None:
         yield made
 
@@ -45,6 +47,19 @@ def _models(scene: Scene) -> Iterator[str]:
             kinds.add(kind)
             if any(_is_enough(facts, shape) for shape in scene.shapes):
                 yield name
+
+
+def _lacks_a_kind(scene: Scene) -> bool:
+    """Whether some Pod that waits is too large for every node, were it empty, or matches none."""
+    every = [scene.state.nodes.facts(name) for name in scene.state.node_records]
+    return any(
+        not any(_is_enough(facts, shape) and _has_labels(facts, shape) for facts in every)
+        for shape in scene.shapes
+    )
+
+
+def _has_labels(facts: NodeFacts, shape: PodShape) -> bool:
+    return all(facts.labels.get(key) == value for key, value in shape.node_selector)
 
 
 def _kind(facts: NodeFacts) -> tuple[object, ...]:

@@ -18,7 +18,7 @@ def releases(scene: Scene) -> list[Candidate]:
     """What keeps the entity from being tried, taken away: each part by itself, then all together."""
     parts = [
         part
-        for part in (_ungate(scene), _create_above(scene), _take_over(scene) or _create_missing(scene))
+        for part in (_ungate(scene), _create_above(scene), _take_over(scene), _create_missing(scene))
         if part is not None
     ]
     whole = parts[:1]

@@ -286,3 +286,27 @@ def test_a_member_that_is_being_deleted_is_still_there() -> None:
         "2 members on nodes, 1 waiting",
         gone,
     ]
+
+
+def test_of_a_tree_the_group_is_named_that_is_in_two_domains() -> None:
+    racks = [node(name, labels={"rack": rack}) for name, rack in (("n1", "a"), ("n2", "b"))]
+    apart = [pod(f"two-{index + 8}", group="two", node=f"n{index + 1}") for index in range(2)]
+    story = Story(
+        *racks,
+        composite("top", 1),
+        *leaf("one", 1, [1], parent="top", **within("rack")),
+        *leaf("two", 1, [1], parent="top", **within("rack")),
+        *apart,
+    ).decide()
+    cause = story.why("Pod/default/one-0").cause
+    assert cause is not None
+    assert cause.path[-1] == "PodGroup/default/two"
+    assert cause.text == "all members have to be in one rack, and there are Pod two-8 in a, Pod two-9 in b"
+
+
+def test_who_does_not_count_in_the_part_that_holds_a_tree() -> None:
+    foreign = pod("v", group="one", schedulerName="volcano")
+    story = Story(node("n1"), composite("top", 1), *leaf("one", 2, [1], parent="top"), foreign)
+    assert because(story, "CompositePodGroup/default/top") == (
+        "lacks 1 Pod; Pod v names the scheduler volcano and does not count"
+    )
