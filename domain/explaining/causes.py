@@ -120,11 +120,25 @@ def _sentence(state: State, last: GroupFinding, shape: ShapeFinding | None) -> s
     if shape is None:
         return _untried(state, last)
     had = _had(last, names(shape.pods)[0])
+    return f"{had}: {_reasons(state, shape) if shape.nodes else shape.message}"
+
+
+def cause_of_misfit(state: State, shape: ShapeFinding) -> Cause | None:
+    """What kept a single Pod off the nodes; None if there are none that say."""
     if not shape.nodes:
-        return f"{had}: {shape.message}"
+        return None
+    return Cause(
+        path=tuple(f"Pod/{key}" for key in shape.pods),
+        text=_reasons(state, shape),
+        pods=names(shape.pods),
+        resource=_scarcest(shape),
+    )
+
+
+def _reasons(state: State, shape: ShapeFinding) -> str:
+    """What most nodes say, the most frequent first."""
     ranked = sorted(shape.nodes, key=_most_first)
-    told = [_obstacle(state, shape, reason) for reason in ranked[:_SAID]]
-    return f"{had}: {'; '.join(dict.fromkeys(told))}"
+    return "; ".join(dict.fromkeys(_obstacle(state, shape, reason) for reason in ranked[:_SAID]))
 
 
 def _obstacle(state: State, shape: ShapeFinding, reason: NodeReason) -> str:

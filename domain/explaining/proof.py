@@ -118,6 +118,8 @@ def _node_counts(room: Room, need: Need, rows: Rows) -> str | None:
     if most >= need.needed:
         return None
     if need.needed == 1 and need.key is None:
+        if len(room) == 1:
+            return "the only node was looked at, and cannot take it"
         return f"each of the {len(room)} nodes was looked at, and none can take it"
     shapes = "" if len(need.waiting) == 1 else ", each shape as if it were alone"
     members = f"the {need.needed} members needed" if need.needed > 1 else "the member needed"

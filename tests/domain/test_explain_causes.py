@@ -166,6 +166,18 @@ def test_why_a_group_was_refused(story: Callable[[], Story], text: str) -> None:
     assert because(story()) == text
 
 
+def test_why_a_single_pod_was_refused() -> None:
+    taint = {"key": "gpu", "effect": "NoSchedule"}
+    nodes = [node("n1", cpu="2"), node("n2", taints=[taint]), node("n3", taints=[taint])]
+    assert because(Story(*nodes, pod("solo", cpu="3")).decide(), "Pod/default/solo") == (
+        "it does not tolerate the taint gpu:NoSchedule of n[2-3]; n1 has less than 3 cpu free"
+    )
+
+
+def test_where_there_are_no_nodes_nobody_says_why() -> None:
+    assert Story(pod("solo")).decide().why("Pod/default/solo").cause is None
+
+
 def two_racks() -> Story:
     racks = [node(name, cpu="2", labels={"rack": rack}) for name, rack in (("n1", "a"), ("n2", "b"))]
     placed = [pod(f"g-{index}", group="g", node=f"n{index + 1}") for index in range(2)]
