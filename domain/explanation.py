@@ -120,7 +120,8 @@ class Figures(Part, frozen=True, kw_only=True):
 
 
 class Shape(Part, frozen=True, kw_only=True):
-    """Pods that are alike and found no node; `total_nodes` were looked at."""
+    """Pods that are alike and found no node; `total_nodes` were looked at. `obstacles` say in sentences
+    which taints, labels, ports and other Pods the reasons of `nodes` are about."""
 
     pods: tuple[str, ...]
     requests: dict[str, str]
@@ -128,6 +129,7 @@ class Shape(Part, frozen=True, kw_only=True):
     total_nodes: int
     nodes: tuple[Reason, ...]
     resources: tuple[Figures, ...]
+    obstacles: tuple[str, ...] = ()
 
 
 class Placement(Part, frozen=True, kw_only=True):
@@ -231,7 +233,8 @@ class Preemption(Part, frozen=True, kw_only=True):
 
 
 class Eviction(Part, frozen=True, kw_only=True):
-    """Who made a Pod or a group go: the entity `by`, with the attempt at a position.
+    """Who made a Pod or a group go: the entity `by`, with the attempt at a position. `pod` is the key of
+    the member that went last where a group that runs on without it is asked about.
 
     From level 2 on `preemption` says who else could have gone, and `because` why this one did.
     """
@@ -241,6 +244,7 @@ class Eviction(Part, frozen=True, kw_only=True):
     position: int
     time: str
     message: str
+    pod: str = ""
     because: str = ""
     preemption: Preemption | None = None
 
@@ -332,10 +336,12 @@ class Line(Part, frozen=True, kw_only=True):
 
 
 class OnNode(Part, frozen=True, kw_only=True):
-    """Pods on a node: by name, in the explanation of a node with their namespace."""
+    """Pods on a node: by name, in the explanation of a node with their namespace. `gone` says that the
+    node has left the cluster, whose Pods count until they are deleted."""
 
     node: str
     pods: tuple[str, ...]
+    gone: bool = False
 
 
 class Capacity(Part, frozen=True, kw_only=True):

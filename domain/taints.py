@@ -27,6 +27,11 @@ class Toleration(msgspec.Struct, frozen=True, gc=False, array_like=True, order=T
     effect: str
 
 
+def written(taint: Taint) -> str:
+    """`taint` as kubectl writes it."""
+    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
+
+
 def taint_of(manifest: Mapping[str, Any]) -> Taint:
     """The taint written in a Node."""
     return Taint(manifest["key"], manifest.get("value") or "", manifest["effect"])

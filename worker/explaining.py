@@ -1,6 +1,7 @@
 """`why`: finds in the log what an explanation needs beside the State, now or at any past position."""
 
 import time
+from collections.abc import Iterator
 from itertools import takewhile
 
 from msgspec.structs import replace
@@ -14,8 +15,9 @@ from domain.explaining.again import Again, lean_could_help
 from domain.explaining.deeper import decided_again, eviction_in_detail
 from domain.explaining.findings import Recorded
 from domain.explaining.question import Binding, Evicted
+from domain.explaining.wording import number_of, pods_named
 from domain.explanation import Explanation, Moment
-from domain.objects import Group, Pod
+from domain.objects import POD_GROUP, Group, Pod
 from domain.state import State
 from domain.times import rfc3339_micro
 from domain.whathelps.budget import Budget
@@ -24,7 +26,7 @@ from store.chain import StoredEvent
 from store.tables import ATTEMPT
 from worker.cluster import Cluster
 from worker.history import attempt_in
-from worker.shown import Record, SystemClass, record_of, visible_of
+from worker.shown import Record, SystemClass, all_visible, record_of, visible_of
 
 
 def why(
@@ -133,8 +135,11 @@ class _Past:
         return self._deleted(kind, key)
 
     def _eviction(self, record: Record) -> Evicted | None:
-        """Who preempted a Pod, or a group as a whole, that is marked as disrupted."""
-        if not isinstance(record, Pod | Group) or record.disruption is None:
+        """Who preempted a Pod, or a group as a whole, that is marked as disrupted; or the newest victim
+        among the members of a PodGroup that runs on below its minimum."""
+        if not isinstance(record, Pod | Group):
+            return None
+        if record.disruption is None and not self._runs_short(record):
             return None
         subject = f"Pod/{record.key}" if isinstance(record, Pod) else self._first_leaf(record)
         stored = self._newest(PodEvicted.__name__, subject, after=record.arrival)
@@ -143,6 +148,12 @@ class _Past:
         event = self.cluster.event(stored.position).payload
         assert isinstance(event, PodEvicted)
         return Evicted(stored.position, event, _recorded(self.cluster, decode_line(stored.line).batch))
+
+    def _runs_short(self, record: Pod | Group) -> bool:
+        """Whether it is a PodGroup of which fewer members run than have to for it to start."""
+        if isinstance(record, Pod) or record.kind != POD_GROUP:
+            return False
+        return 0 < len(self.state.members_of(record.key).bound) < record.min_count
 
     def _first_leaf(self, group: Group) -> str:
         """A subject that the eviction of all Pods of a group concerns."""
@@ -191,7 +202,7 @@ class _Past:
     def _deleted(self, kind: Kind, key: str) -> Explanation:
         gone = self._newest(f"{kind.name}Deleted", f"{kind.name}/{key}")
         if gone is None:
-            raise self._not_found(kind, key.rpartition("/")[2])
+            raise self._not_found(kind, key)
         last = self._before(gone.position)
         record = record_of(last.state, kind.name, key)
         assert record is not None, "what is deleted was there before"
@@ -221,12 +232,29 @@ class _Past:
         )
         return position + sum(1 for _ in rest)
 
-    def _not_found(self, kind: Kind, name: str) -> NotFound:
+    def _not_found(self, kind: Kind, key: str) -> NotFound:
+        name = key.rpartition("/")[2]
         begins, ends = self.cluster.log.begins_after(), self.state.position
         text = f"{not_found(kind, name)}: the log has never held it, up to position {ends}"
         if begins:
             text = f"{not_found(kind, name)}: the log, which begins after position {begins}, does not hold it"
+        text += "".join(f"; {hint}" for hint in self._hints(kind, key))
         return NotFound(text, name=name, group=kind.group, kind=kind.plural)
+
+    def _hints(self, kind: Kind, key: str) -> Iterator[str]:
+        """Who waits for an object that never was, and where there is one of its name."""
+        if kind.name == POD_GROUP:
+            waiting = [self.state.pods[pod] for pod in self.state.members_of(key).pending]
+            if waiting:
+                verbs = number_of(len(waiting), "names it and waits", "name it and wait")
+                yield f"{pods_named(waiting)} {verbs}"
+        if kind.namespaced:
+            namespace, _, name = key.partition("/")
+            keys = (found.partition("/") for found in all_visible(self.state, kind.name))
+            elsewhere = sorted({there for there, _, found in keys if found == name and there != namespace})
+            if elsewhere:
+                where = number_of(len(elsewhere), "namespace", "namespaces")
+                yield f"there is one in {where} {', '.join(elsewhere[:3])}"
 
 
 def _placed_since(pod: Pod) -> tuple[int, int]:

@@ -20,6 +20,7 @@ from domain.times import SECOND
 from store.engine import Store
 from worker.clocks import VirtualClock
 from worker.cluster import Cluster
+from worker.explaining import why
 from worker.loop import Worker
 from worker.status import status_code
 
@@ -274,15 +275,22 @@ class _Run:
         return faults
 
     def explanation(self, kind: str, name: str) -> list[str]:
-        """The messages of an object and, of a group, those of the Pods below it."""
-        told = [_messages(self.shown(kind, name))]
-        state, found = self.cluster.state, kind_named(kind)
+        """Kubernetes' texts about an object: in its conditions, of a group also in those of the Pods below
+        it, and what `why` says, which has the text of a gate as well."""
+        found = kind_named(kind)
+        key = _key(name) if found.namespaced else name
+        shown = self.cluster.shown(found, key)
+        if shown is None:
+            return []
+        told, state = [_messages(shown)], self.cluster.state
         if found in (POD_GROUP, COMPOSITE_POD_GROUP):
-            leaves = state.leaves_of(found.name, _key(name))
+            leaves = set(state.leaves_of(found.name, key))
             told += [
                 _messages(self.shown("Pod", pod.key)) for pod in state.pods.values() if pod.group in leaves
             ]
-        return [text for text in told if text]
+        explained = why(self.cluster, found, key)
+        told += [explained.summary, *(shape.message for shape in explained.shapes)]
+        return list(dict.fromkeys(filter(None, told)))
 
     def active_queue(self, expected: Sequence[str]) -> list[str]:
         now = self.clock.now()

@@ -41,7 +41,8 @@ def add_look(page: Page, look: Look) -> None:
     page.gap()
     asked = ", ".join(f"{amount} {name}" for name, amount in look.requests.items()) or "nothing"
     where = "" if look.where is None else f" of {look.where}"
-    page.line("  ", (look.pod, LABEL), f" asks for {asked}; the {look.total_nodes} nodes{where} at its turn:")
+    nodes = "the only node" if look.total_nodes == 1 else f"the {look.total_nodes} nodes"
+    page.line("  ", (look.pod, LABEL), f" asks for {asked}; {nodes}{where} at its turn:")
     heads = _heads("nodes", "which", *(f"{name} free" for name in look.requests), "verdict")
     sides = ">" * len(look.requests)
     page.columns([heads, *map(_alike, look.alike)], align=f"><{sides}<", indent=4)

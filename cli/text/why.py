@@ -43,6 +43,8 @@ def _page(told: Brief, level: int, *, past: bool = False, indent: int = 0) -> Pa
     if not isinstance(told, Explanation):
         return page
     page.gap()
+    if told.cause is not None:
+        _cause(page, told, told.cause)
     _standing(page, told, past=past)
     _refusal(page, told, level)
     add_help(page, told)
@@ -86,7 +88,8 @@ def _standing(page: Page, told: Explanation, *, past: bool) -> None:
 
 def _evicted(evicted: Eviction) -> str:
     by = evicted.by.replace("/", " ", 1)
-    return f"by {by} at {_time(evicted.time)}, attempt at position {evicted.attempt_position}"
+    who = f"Pod {evicted.pod.rpartition('/')[2]} " if evicted.pod else ""
+    return f"{who}by {by} at {_time(evicted.time)}, attempt at position {evicted.attempt_position}"
 
 
 def _quorum(quorum: Quorum) -> str:
@@ -114,10 +117,14 @@ def _ahead(page: Page, line: Line) -> None:
 
 def _woken_by(events: tuple[str, ...]) -> str:
     """What the types of `events` come down to."""
-    if events == ("PodGroupAdded",):
-        return "the creation of its PodGroup"
-    if events == ("PodAdded", "PodGroupUpdated"):
-        return "more members, or a lower minCount"
+    if len(events) == 1 and events[0].endswith("GroupAdded"):
+        return f"the creation of its {events[0].removesuffix('Added')}"
+    if events[:2] == ("PodAdded", "PodGroupUpdated"):
+        return (
+            "more members, or a lower minCount"
+            if len(events) == 2
+            else "more members or groups, or a lower minCount"
+        )
     if "PodBound" in events:
         return "any change of the nodes or the Pods on them, or of its own"
     if "NodeAdded" in events:
@@ -148,14 +155,16 @@ def _refusal(page: Page, told: Explanation, level: int) -> None:
         page.fact("Preemption", told.preemption.outcome)
     if told.preemption is not None:
         page.fact("Victims", listed(told.preemption.victims))
-    if told.cause is not None:
-        _cause(page, told, told.cause)
     if told.lean and not any(change.kind == "configure" for change in told.would_help):
         page.fact(
             "Would start", "with siblings: lean, where each PodGroup gets its minimum before any gets more"
         )
     if told.proof_by is not None:
-        page.fact("Proof", f"no placement exists: {told.proof_by}")
+        waits = told.verdict is Fate.WAITING_ON_PREEMPTION
+        page.fact(
+            "Proof",
+            f"no placement exists{' before its victims have ended' if waits else ''}: {told.proof_by}",
+        )
     if told.missed:
         spots = listed(tuple(f"{spot.pod} on {spot.node}" for spot in told.missed))
         page.fact("Missed", "a placement that the scheduler, which takes Pods one by one, does not find:")
@@ -186,13 +195,18 @@ def _depths(page: Page, told: Explanation) -> None:
 
 
 def _cause(page: Page, told: Explanation, cause: Cause) -> None:
-    """What decided: of a tree the group and the way to it, elsewhere what there is to say of domains."""
+    """What decided, in ganger's words: in a tree also the group, and the way to it."""
     if told.tree is not None:
         names = " > ".join(subject.rpartition("/")[2] for subject in cause.path)
         page.fact("Decided by" if told.hold is None else "Held by", names)
         page.fact("", cause.text)
-    elif cause.topology_key is not None:
-        page.fact("Domains", cause.text)
+    elif cause.text not in told.summary and told.verdict is not Fate.WAITING_ON_PREEMPTION:
+        page.fact("Because", cause.text if told.group is None else f"{_short(told.group)}: {cause.text}")
+
+
+def _short(subject: str) -> str:
+    """A subject without its namespace: `PodGroup trainer`."""
+    return f"{subject.partition('/')[0]} {subject.rpartition('/')[2]}"
 
 
 def _asked(told: Explanation) -> str:
@@ -221,6 +235,8 @@ def _shape(page: Page, shape: Shape, *, said: str, brief: bool) -> None:
         page.line("  ", (f"{len(shape.pods)} Pods fit nowhere", LABEL), f": {listed(shape.pods)}")
     if shape.message != said:
         page.line("    ", shape.message)
+    for obstacle in shape.obstacles:
+        page.line("    ", obstacle)
     if brief:
         return
     if shape.nodes:
@@ -263,7 +279,12 @@ def _places(page: Page, told: Explanation) -> None:
         page.line("  ", ("On nodes", LABEL))
         shown = told.bound[:_MOST_NODES]
         rows: list[list[Cell]] = [
-            [place.node, str(len(place.pods)), (listed(place.pods), FAINT)] for place in shown
+            [
+                f"{place.node} (has left the cluster)" if place.gone else place.node,
+                str(len(place.pods)),
+                (listed(place.pods), FAINT),
+            ]
+            for place in shown
         ]
         page.columns(rows, align="<><", indent=4)
         if len(told.bound) > len(shown):

@@ -43,8 +43,10 @@ def _because(by: str, preemption: Preemption) -> str:
     """Why the victims went and nobody else, in a sentence."""
     if preemption.candidates:
         best, *others = preemption.candidates
+        if not others:
+            return f"{best.node} was the only node that could be cleared"
         told = f"{best.node} was the best of the {len(preemption.candidates)} nodes that could be cleared"
-        return f"{told}: on {others[0].node} {others[0].worse_by}" if others else told
+        return f"{told}: on {others[0].node} {others[0].worse_by}"
     gone = sum(unit.fate == "victim" for unit in preemption.units)
     return (
         f"of the {len(preemption.units)} that rank below {by}, the more important ones came back first, "

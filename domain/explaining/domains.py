@@ -29,7 +29,7 @@ def placements_part(found: GroupFinding) -> tuple[Placement, ...]:
 
 def domains_line(found: GroupFinding) -> str:
     """The domains that were tried, by reason, with the best of those that lack most often the same:
-    `0/12 racks: 9 too few nvidia.com/gpu (best: rack-7, 56 of 64 free), 3 …`."""
+    `0/12 racks: 9 too few nvidia.com/gpu (best: rack-7, 56 free, 64 needed), 3 …`."""
     by_reason: dict[str, list[PlacementFinding]] = {}
     for each in found.placements:
         by_reason.setdefault(_lack(each), []).append(each)
@@ -68,8 +68,6 @@ def _best(alike: Sequence[PlacementFinding]) -> str:
     if not best.resource:
         return ""
     free, asked = (quantity_of(best.resource, amount) for amount in (best.free, best.asked))
-    if int(best.free) < int(best.asked):
-        return f" (best: {best.domain}, {free} of {asked} free)"
     return f" (best: {best.domain}, {free} free, {asked} needed)"
 
 

@@ -5,8 +5,9 @@ from domain.explanation import Eviction
 from domain.times import rfc3339_micro
 
 
-def eviction_part(question: Question) -> Eviction | None:
-    """Who preempted the object that is asked about; None if nobody did."""
+def eviction_part(question: Question, *, whole: bool = True) -> Eviction | None:
+    """Who preempted the object that is asked about, of a group not as a `whole` its newest victim; None if
+    nobody did."""
     evicted = question.eviction
     if evicted is None:
         return None
@@ -16,4 +17,5 @@ def eviction_part(question: Question) -> Eviction | None:
         position=evicted.position,
         time=rfc3339_micro(evicted.event.at),
         message=evicted.event.message,
+        pod="" if whole else evicted.event.pod,
     )

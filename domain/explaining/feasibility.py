@@ -39,6 +39,8 @@ def feasibility(state: State, entity: Entity) -> Feasibility:
 
 def _exhausted(steps: int) -> str:
     if not steps:
-        return "no node can take any of the Pods needed"
-    ways = "the one way" if steps == 1 else f"all {steps} ways"
-    return f"{ways} to place Pods of it, one after the other, were tried, and none gets as far as needed"
+        return "of what it needs nothing can be placed"
+    if steps == 1:
+        return "the one way to place a Pod of it was tried, and it does not get as far as needed"
+    tried = f"all {steps} ways to place Pods of it, one after the other, were tried"
+    return f"{tried}, and none gets as far as needed"

@@ -5,8 +5,10 @@ from typing import NamedTuple
 
 from domain.amounts import quantity_of
 from domain.events import GroupAttempted, GroupFinding, NodeReason, ResourceFinding, ShapeFinding
+from domain.explaining.obstacles import obstacles
 from domain.explanation import Attempt, Figures, Preemption, Reason, Shape
 from domain.scheduling.texts import NEVER_PREEMPTS
+from domain.state import State
 from domain.times import rfc3339_micro
 
 _GROUP_TAIL = ", pod group preemption: "
@@ -47,8 +49,8 @@ def finding_of(recorded: Recorded | None, group: str | None) -> GroupFinding | N
     return next((found for found in recorded.findings.groups if found.group == group), None)
 
 
-def shapes_part(shapes: Iterable[ShapeFinding]) -> tuple[Shape, ...]:
-    """The Pods that fitted nowhere, by shape."""
+def shapes_part(state: State, shapes: Iterable[ShapeFinding]) -> tuple[Shape, ...]:
+    """The Pods that fitted nowhere, by shape, and what about the nodes of `state` does not suit them."""
     return tuple(
         Shape(
             pods=names(shape.pods),
@@ -57,6 +59,7 @@ def shapes_part(shapes: Iterable[ShapeFinding]) -> tuple[Shape, ...]:
             total_nodes=shape.total,
             nodes=tuple(map(_reason, shape.nodes)),
             resources=tuple(map(_figures, shape.resources)),
+            obstacles=obstacles(state, shape),
         )
         for shape in shapes
     )
@@ -64,11 +67,26 @@ def shapes_part(shapes: Iterable[ShapeFinding]) -> tuple[Shape, ...]:
 
 def fared(findings: GroupAttempted, pod: str) -> str:
     """How the member of key `pod` fared in a refused attempt of its group."""
-    if any(pod in group.fitted for group in findings.groups):
-        return "it had a place, which was given up with those of its group"
-    if any(pod in group.untried for group in findings.groups):
-        return "it was not tried: its group was out of reach before its turn"
+    for group in findings.groups:
+        fitted, untried = given_up(group)
+        if pod in fitted:
+            return "it had a place, which was given up with those of its group"
+        if pod in untried:
+            return "it was not tried: its group was out of reach before its turn"
+        if pod in group.untried:
+            return "its group could have started, and was given up with the one above it"
     return "no node could take it"
+
+
+def given_up(group: GroupFinding) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The members of a refused `group` that had a place, and those that were not tried, by key.
+
+    Neither where a group above threw away what had been found for this one, and only some had a place:
+    the attempt does not keep which.
+    """
+    if group.fitted or not group.placed:
+        return group.fitted, group.untried
+    return (group.untried, ()) if group.placed == len(group.untried) else ((), ())
 
 
 def preemption_part(recorded: Recorded, group: GroupFinding | None) -> Preemption | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from domain.explaining.evictions import eviction_part
-from domain.explaining.findings import attempt_part, finding_of, names, shapes_part
+from domain.explaining.findings import attempt_part, finding_of, given_up, names, shapes_part
 from domain.explaining.outlook import count_of, where_it_waits
 from domain.explaining.question import (
     Question,
@@ -18,6 +18,7 @@ from domain.explaining.question import (
     refused,
 )
 from domain.explaining.trees import in_tree
+from domain.explaining.wording import number_of, pods_named
 from domain.explanation import Explanation, OnNode
 from domain.objects import POD_GROUP, Group, Pod
 from domain.queue import Entity, Verdict
@@ -38,9 +39,9 @@ def explain_group(question: Question, group: Group) -> Explanation:
         attempts=0 if question.attempt is None else question.attempt.attempt.number,
         quorum=quorum_part(question, group),
         attempt=None if question.attempt is None else attempt_part(question.attempt),
-        bound=_by_node(bound),
+        bound=_by_node(state, bound),
         since=_since(bound),
-        evicted=eviction_part(question),
+        evicted=eviction_part(question, whole=group.disruption is not None),
     )
     if entity is None:
         return in_tree(question, _resting(question, told, group, ended), group)
@@ -59,9 +60,10 @@ def _resting(question: Question, told: Explanation, group: Group, ended: Counter
     leaves = state.leaves_of(group.kind, group.key)
     on_nodes, over = sum(len(each.pods) for each in told.bound), sum(ended[leaf] for leaf in leaves)
     if on_nodes or over:
-        parts = [f"{count_of(on_nodes)} on nodes"] if on_nodes else []
+        short = "" if over else below_minimum(state, group)
+        parts = [f"{count_of(on_nodes)} on nodes{short}"] if on_nodes else []
         parts += [f"{over} ended"] if over else []
-        return replace(told, note=f"{', '.join(parts)}, none waits{_dying(group)}")
+        return replace(told, note=f"{', '.join(parts)}, none waits{_leaving(state, group)}{_dying(group)}")
     return replace(told, note=f"{_without_members(state, group)}{_dying(group)}")
 
 
@@ -83,7 +85,7 @@ def _waiting(question: Question, told: Explanation, group: Group, entity: Entity
         on_nodes = sum(len(each.pods) for each in told.bound)
         leaves = state.leaves_of(group.kind, group.key)
         waiting = sum(len(state.members_of(leaf).pending) for leaf in leaves)
-        stands = f"{count_of(on_nodes)} on nodes, {waiting} waiting; {stands}"
+        stands = f"{count_of(on_nodes)} on nodes, {waiting} waiting{_leaving(state, group)}; {stands}"
     told = replace(
         in_queue(question, told, entity),
         summary=_summary(question, group, entity),
@@ -92,11 +94,12 @@ def _waiting(question: Question, told: Explanation, group: Group, entity: Entity
     found = finding_of(question.attempt, group.subject)
     if entity.hold is not None or question.attempt is None or found is None:
         return told
+    fitted, untried = given_up(found)
     told = replace(
         told,
-        shapes=shapes_part(question.attempt.findings.shapes),
-        fitted=names(found.fitted),
-        untried=names(found.untried),
+        shapes=shapes_part(state, question.attempt.findings.shapes),
+        fitted=names(fitted),
+        untried=names(untried),
     )
     return refused(question, told, entity)
 
@@ -115,18 +118,37 @@ def _summary(question: Question, group: Group, entity: Entity) -> str:
     return next((pod.condition.message for pod in pods if pod.condition is not None), "")  # a failed binding
 
 
+def below_minimum(state: State, group: Group) -> str:
+    """That fewer members of a PodGroup run than its minimum; empty if that is not so."""
+    if group.kind != POD_GROUP:
+        return ""
+    lacking = group.min_count - len(state.members_of(group.key).bound)
+    return f", {lacking} fewer than its minimum of {group.min_count}" if lacking > 0 else ""
+
+
+def _leaving(state: State, group: Group) -> str:
+    """Which members on nodes are being deleted; empty if none is."""
+    leaving = [pod for pod in _bound_below(state, group) if pod.deletion is not None]
+    if not leaving:
+        return ""
+    return f"; {pods_named(leaving)} {number_of(len(leaving), 'is', 'are')} being deleted and still there"
+
+
 def _dying(group: Group) -> str:
     if group.deletion is None:
         return ""
     return f"; its deletion, asked for at {rfc3339(group.deletion.at)}, waits for its Pods"
 
 
-def _by_node(pods: Iterable[Pod]) -> tuple[OnNode, ...]:
+def _by_node(state: State, pods: Iterable[Pod]) -> tuple[OnNode, ...]:
     """Pods of one namespace by node, nodes by name, Pods in the order of arrival."""
     found: dict[str, list[str]] = {}
     for pod in sorted(pods, key=lambda pod: pod.arrival):
         found.setdefault(str(pod.node), []).append(pod.key)
-    return tuple(OnNode(node=node, pods=names(keys)) for node, keys in sorted(found.items()))
+    return tuple(
+        OnNode(node=node, pods=names(keys), gone=node not in state.node_records)
+        for node, keys in sorted(found.items())
+    )
 
 
 def _since(bound: Iterable[Pod]) -> str | None:

@@ -7,7 +7,7 @@ from domain.node_facts import NodeFacts
 from domain.objects import Kept, NodeRecord
 from domain.resources import PODS
 from domain.state import State
-from domain.taints import Taint
+from domain.taints import written
 from domain.times import rfc3339_micro
 
 
@@ -23,7 +23,7 @@ def explain_node(question: Question, record: NodeRecord) -> Explanation:
     if facts.unschedulable:
         note += "; it is cordoned (spec.unschedulable)"
     if facts.taints:
-        note += f"; it is tainted {', '.join(map(_taint, facts.taints))}"
+        note += f"; it is tainted {', '.join(map(written, facts.taints))}"
     return Explanation(
         object=ref_of("Node", record.key, record.uid),
         at=question.at,
@@ -50,10 +50,6 @@ def _capacity(state: State, facts: NodeFacts) -> tuple[Capacity, ...]:
             )
         )
     return tuple(capacity)
-
-
-def _taint(taint: Taint) -> str:
-    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
 
 
 def explain_kept(question: Question, kind: str, kept: Kept) -> Explanation:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from domain.explaining.uncounted import uncounted
+from domain.explaining.wording import number_of, pods_named
 from domain.explanation import Ahead, Line
 from domain.objects import COMPOSITE, POD_GROUP, Group, Members, Pod
 from domain.queue import Entity, Lane, Stir, Verdict
@@ -107,9 +109,14 @@ def whose_end(state: State, victims: Iterable[str]) -> str:
 
 
 def _grace_of(ending: Iterable[Pod]) -> str:
-    """How long Pods that are being deleted may take; empty if they may not, or if finalizers decide that."""
-    asked = [pod.deletion for pod in ending if pod.deletion is not None and not pod.held_back]
-    until = max((each.at + each.grace * SECOND for each in asked if each.grace), default=None)
+    """How long Pods that are being deleted may take; empty if they may not."""
+    asked = [(pod, pod.deletion) for pod in ending if pod.deletion is not None]
+    kept = [pod for pod, deletion in asked if pod.held_back and not deletion.grace]
+    if kept:
+        return (
+            f"; {pods_named(kept)} {number_of(len(kept), 'stays', 'stay')} until its finalizers are taken off"
+        )
+    until = max((each.at + each.grace * SECOND for _, each in asked if each.grace), default=None)
     return "" if until is None else f", which may take until {rfc3339(until)} to end"
 
 
@@ -140,7 +147,8 @@ def _members_below(state: State, entity: Entity) -> int:
 
 def _quorum_of(state: State, root: Group) -> str:
     if root.kind == POD_GROUP:
-        return f"{state.members_of(root.key).created} of {root.min_count} members exist"
+        exist = f"{state.members_of(root.key).created} of {root.min_count} members exist"
+        return "; ".join((exist, *uncounted(state, root)))
     ready, groups = state.forest.ready_below(root.key), len(state.forest.children(root.key))
     return f"{ready} of the {groups} groups right below it have their quorum, {root.min_count} must"
 

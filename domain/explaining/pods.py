@@ -2,6 +2,7 @@
 
 from msgspec.structs import replace
 
+from domain.explaining.causes import cause_of_misfit
 from domain.explaining.evictions import eviction_part
 from domain.explaining.findings import Recorded, attempt_part, fared, names, shapes_part
 from domain.explaining.outlook import where_it_waits
@@ -99,7 +100,9 @@ def _waiting(question: Question, told: Explanation, pod: Pod) -> Explanation:
     if attempt is None or verdict not in (*_REJECTED, Fate.SCHEDULER_ERROR):
         return told
     own = [shape for shape in attempt.findings.shapes if pod.key in shape.pods]
-    told = replace(told, shapes=shapes_part(own or attempt.findings.shapes))
+    told = replace(told, shapes=shapes_part(state, own or attempt.findings.shapes))
+    if entity.is_pod and own and not question.brief:
+        told = replace(told, cause=cause_of_misfit(state, own[0]))
     return refused(question, told, entity)
 
 

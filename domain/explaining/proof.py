@@ -118,13 +118,13 @@ def _node_counts(room: Room, need: Need, rows: Rows) -> str | None:
     if most >= need.needed:
         return None
     if need.needed == 1 and need.key is None:
+        if len(room) == 1:
+            return "the only node was looked at, and cannot take it"
         return f"each of the {len(room)} nodes was looked at, and none can take it"
     shapes = "" if len(need.waiting) == 1 else ", each shape as if it were alone"
     members = f"the {need.needed} members needed" if need.needed > 1 else "the member needed"
     counted = f"counted node by node{shapes}{_apart(room, need, bound)}"
-    if need.key is None:
-        return f"{counted}, there is room for {most} of {members}"
-    return f"{counted}, no {need.key} has room for more than {most} of {members}"
+    return f"{counted}, {_room_for(most, members, need.key)}"
 
 
 def _group_counts(room: Room, need: Need, places: list[Rows]) -> str | None:
@@ -133,9 +133,16 @@ def _group_counts(room: Room, need: Need, places: list[Rows]) -> str | None:
         return None
     counted = "each group as if alone"
     groups = f"the {need.needed} groups needed" if need.needed > 1 else "the group needed"
-    if need.key is None:
-        return f"{counted}, there is room for {most} of {groups}"
-    return f"{counted}, no {need.key} has room for more than {most} of {groups}"
+    return f"{counted}, {_room_for(most, groups, need.key)}"
+
+
+def _room_for(most: int, needed: str, key: str | None) -> str:
+    """That so many of those `needed`, at most, have room somewhere, or in one domain of `key`."""
+    if not most:
+        return f"there is no room for {needed}" if key is None else f"no {key} has room for {needed}"
+    if key is None:
+        return f"there is room for {most} of {needed}"
+    return f"no {key} has room for more than {most} of {needed}"
 
 
 def _possible(room: Room, need: Need, rows: Rows) -> int:

@@ -83,6 +83,10 @@ class Proved:
     evicted: tuple[str, ...] = ()
 
 
+def unchanged(manifest: Manifest) -> None:
+    """The Rewrite of what is made anew as it was."""
+
+
 def together(first: Candidate, second: Candidate) -> Candidate:
     """Both changes as one."""
     return Candidate(

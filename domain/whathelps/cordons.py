@@ -3,12 +3,15 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from domain.taints import PREFER_NO_SCHEDULE, Taint, tolerated
+from domain.taints import PREFER_NO_SCHEDULE, Taint, taint_of, tolerated, written
 from domain.whathelps.changes import Alter, Candidate, Manifest, Proved
 from domain.whathelps.proving import Prover
 from domain.whathelps.scene import Scene, its_pods, named
 
 _CORDON = "node.kubernetes.io/unschedulable"
+_MARKS = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
+"""Taints under these keys come and go with the condition of a node. Source: Kubernetes, node controllers."""
+
 _MOST_NODES = 64
 _MOST_TAINTS = 8
 
@@ -48,6 +51,42 @@ def open_up(node: Manifest) -> None:
         spec.pop("taints", None)
 
 
+def bring_back(scene: Scene, prover: Prover) -> Iterator[Proved]:
+    """As few nodes as help that Kubernetes has tainted because something is wrong with them."""
+    marked = [name for name in sorted(scene.state.node_records) if _marks(scene, name)][:_MOST_NODES]
+    proved = prover.fewest(marked, lambda names: _bring_back(scene, names))
+    if proved is not None:
+        yield proved
+
+
+def _marks(scene: Scene, name: str) -> list[Taint]:
+    """The taints of a node that say what is wrong with it."""
+    return [taint for taint in scene.state.nodes.facts(name).taints if _is_mark(taint)]
+
+
+def _is_mark(taint: Taint) -> bool:
+    return taint.key.startswith(_MARKS) and taint.key != _CORDON and taint.effect != PREFER_NO_SCHEDULE
+
+
+def _bring_back(scene: Scene, names: Sequence[str]) -> Candidate:
+    taints = list(dict.fromkeys(written(taint) for name in names for taint in _marks(scene, name)))
+    nodes, verb = ("nodes", "are") if len(names) > 1 else ("node", "is")
+    return Candidate(
+        kind="untaint",
+        text=f"bring {nodes} {named(names)} back, which {verb} tainted {named(taints)}",
+        edits=tuple(Alter("Node", name, unmark) for name in names),
+        subjects=tuple(f"Node/{name}" for name in names),
+        before=", ".join(taints),
+    )
+
+
+def unmark(node: Manifest) -> None:
+    """Take from a node the taints that say what is wrong with it."""
+    spec = node.get("spec") or {}
+    if "taints" in spec:
+        spec["taints"] = [taint for taint in spec["taints"] if not _is_mark(taint_of(taint))]
+
+
 def tolerate(scene: Scene, prover: Prover) -> Iterator[Proved]:
     """A taint that Pods which wait could tolerate: further tolerations may be added to them as they are."""
     for taint in _untolerated(scene)[:_MOST_TAINTS]:
@@ -58,11 +97,12 @@ def tolerate(scene: Scene, prover: Prover) -> Iterator[Proved]:
 
 
 def _untolerated(scene: Scene) -> list[Taint]:
-    """The taints but for cordons that keep a Pod which waits off a node, each once."""
+    """The taints that somebody gave and that keep a Pod which waits off a node, each once."""
     taints: dict[Taint, None] = {}
     for name in sorted(scene.state.node_records):
         for taint in scene.state.nodes.facts(name).taints:
-            if taint.effect != PREFER_NO_SCHEDULE and taint.key != _CORDON and _keeps_off(scene, taint):
+            chosen = taint.effect != PREFER_NO_SCHEDULE and not taint.key.startswith(_MARKS)
+            if chosen and _keeps_off(scene, taint):
                 taints[taint] = None
     return list(taints)
 
@@ -73,16 +113,15 @@ def _keeps_off(scene: Scene, taint: Taint) -> bool:
 
 def _tolerate(scene: Scene, taint: Taint) -> Candidate:
     pods = [pod for pod in scene.waiting if not tolerated(taint, scene.state.spec(pod).shape.tolerations)]
-    written = f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
     tainted = [
         name for name in sorted(scene.state.node_records) if taint in scene.state.nodes.facts(name).taints
     ]
     return Candidate(
         kind="tolerate",
-        text=f"let {its_pods(pods)} tolerate the taint {written} of {named(tainted)}",
+        text=f"let {its_pods(pods)} tolerate the taint {written(taint)} of {named(tainted)}",
         edits=tuple(Alter("Pod", pod.key, partial(_add_toleration, taint)) for pod in pods),
         subjects=tuple(f"Pod/{pod.key}" for pod in pods),
-        after=written,
+        after=written(taint),
     )
 
 

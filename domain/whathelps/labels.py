@@ -27,7 +27,7 @@ def label_nodes(scene: Scene, prover: Prover) -> Iterator[Proved]:
 def _wanted(scene: Scene) -> Iterator[dict[str, str]]:
     """Sets of labels of which one could be what nodes lack."""
     for shape in scene.shapes:
-        selected = _selected(shape)
+        selected = labels_for(shape)
         if selected:
             yield selected
     for key in _divided_by(scene):
@@ -42,7 +42,7 @@ def _wanted(scene: Scene) -> Iterator[dict[str, str]]:
             yield {key: value}
 
 
-def _selected(shape: PodShape) -> dict[str, str]:
+def labels_for(shape: PodShape) -> dict[str, str]:
     """Labels with which `shape` would select a node; none where it asks for none that can be given."""
     labels = dict(shape.node_selector)
     for requirement in shape.required[0].labels if shape.required else ():

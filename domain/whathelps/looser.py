@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from domain.objects import Group
 from domain.shapes import PodShape
-from domain.whathelps.changes import Candidate, Manifest, Proved
+from domain.whathelps.changes import Candidate, Edit, Manifest, Proved, unchanged
 from domain.whathelps.proving import Prover
 from domain.whathelps.scene import Scene, its_pods
 
@@ -23,19 +23,21 @@ class _Rule(NamedTuple):
 
 def loosen(scene: Scene, prover: Prover) -> Iterator[Proved]:
     """One rule that, given up, lets it start: first those of groups, then those of Pods."""
-    for candidate in (*_without_constraints(scene), *_without_rules(scene)):
+    for candidate, as_it_was in (*_without_constraints(scene), *_without_rules(scene)):
         proved = prover.prove(candidate)
-        if proved is not None:
+        if proved is not None and not prover.starts_with(as_it_was):
             yield proved
             return
 
 
-def _without_constraints(scene: Scene) -> Iterator[Candidate]:
+def _without_constraints(scene: Scene) -> Iterator[tuple[Candidate, tuple[Edit, ...]]]:
+    """Changes, and the edits that make the same anew unchanged."""
     for group in scene.groups:
         if group.topology_key is not None:
             anew = scene.all_anew(partial(_unconstrain, group))
-            if anew is not None:
-                yield Candidate(
+            as_it_was = scene.all_anew(unchanged)
+            if anew is not None and as_it_was is not None:
+                candidate = Candidate(
                     kind="dropConstraint",
                     text=f"create {group.kind} {group.key} anew without its topology constraint "
                     f"({group.topology_key}){_and_all(scene)}",
@@ -43,6 +45,7 @@ def _without_constraints(scene: Scene) -> Iterator[Candidate]:
                     subjects=(group.subject,),
                     before=group.topology_key,
                 )
+                yield candidate, (as_it_was,)
 
 
 def _and_all(scene: Scene) -> str:
@@ -54,17 +57,19 @@ def _unconstrain(group: Group, manifest: Manifest) -> None:
         manifest["spec"].pop("schedulingConstraints", None)
 
 
-def _without_rules(scene: Scene) -> Iterator[Candidate]:
+def _without_rules(scene: Scene) -> Iterator[tuple[Candidate, tuple[Edit, ...]]]:
     for rule in _RULES:
         pods = [pod for pod in scene.waiting if rule.has(scene.state.spec(pod).shape)]
         if pods:
-            yield Candidate(
+            whose = "its" if len(pods) == 1 else "their"
+            candidate = Candidate(
                 kind="dropConstraint",
-                text=f"create {its_pods(pods)} anew without {rule.name}",
+                text=f"create {its_pods(pods)} anew without {whose} {rule.name}",
                 edits=(scene.pods_anew(pods, rule.drop),),
                 subjects=tuple(f"Pod/{pod.key}" for pod in pods),
                 before=rule.name,
             )
+            yield candidate, (scene.pods_anew(pods, unchanged),)
 
 
 def _drop(name: str) -> Callable[[Manifest], object]:
@@ -98,16 +103,14 @@ def _has_terms(field: str) -> Callable[[PodShape], bool]:
 
 
 _RULES = (
-    _Rule("its nodeSelector", lambda shape: bool(shape.node_selector), _drop("nodeSelector")),
+    _Rule("nodeSelector", lambda shape: bool(shape.node_selector), _drop("nodeSelector")),
+    _Rule("required node affinity", lambda shape: shape.required is not None, _drop_required("nodeAffinity")),
     _Rule(
-        "its required node affinity", lambda shape: shape.required is not None, _drop_required("nodeAffinity")
-    ),
-    _Rule(
-        "its topology spread constraints that say DoNotSchedule",
+        "topology spread constraints that say DoNotSchedule",
         lambda shape: any(constraint.hard for constraint in shape.spread),
         _drop_hard_spread,
     ),
-    _Rule("its required pod affinity", _has_terms("affinity"), _drop_required("podAffinity")),
-    _Rule("its required pod anti-affinity", _has_terms("anti_affinity"), _drop_required("podAntiAffinity")),
-    _Rule("its host ports", lambda shape: bool(shape.host_ports), _drop_host_ports),
+    _Rule("required pod affinity", _has_terms("affinity"), _drop_required("podAffinity")),
+    _Rule("required pod anti-affinity", _has_terms("anti_affinity"), _drop_required("podAntiAffinity")),
+    _Rule("host ports", lambda shape: bool(shape.host_ports), _drop_host_ports),
 )

@@ -1,14 +1,17 @@
-"""More nodes of a kind that exists, with that kind's labels and taints."""
+"""More nodes: of a kind that exists, or where none of those will do one made to measure."""
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from itertools import count, islice
 
+from domain.amounts import quantity_of
 from domain.node_facts import NodeFacts
 from domain.resources import PODS
 from domain.shapes import PodShape
-from domain.whathelps.changes import Alter, Candidate, Manifest, Proved
-from domain.whathelps.cordons import open_up
+from domain.whathelps.changes import Alter, Candidate, Manifest, Proved, Put
+from domain.whathelps.cordons import open_up, unmark
+from domain.whathelps.labels import labels_for
 from domain.whathelps.proving import Prover
 from domain.whathelps.scene import Scene
 
@@ -20,13 +23,17 @@ _HOSTNAME = "kubernetes.io/hostname"
 
 
 def add_nodes(scene: Scene, prover: Prover) -> Iterator[Proved]:
-    """As few nodes of one kind as help; of kinds that need as many the first by name."""
+    """As few nodes of one kind as help; of kinds that need as many the first by name. Where none of them
+    helps, and some Pod fits no kind, one node with room for all that waits."""
     best: tuple[int, Proved] | None = None
     for model in islice(_models(scene), _KINDS):
         most = min(len(scene.waiting), _MOST) if best is None else best[0] - 1
         best = prover.least(most, partial(_add, scene, model)) or best
-    if best is not None:
-        yield best[1]
+    made = None if best is None else best[1]
+    if made is None and _lacks_a_kind(scene):
+        made = prover.prove(_to_measure(scene))
+    if made is not None:
+        yield made
 
 
 def _models(scene: Scene) -> Iterator[str]:
@@ -39,6 +46,19 @@ def _models(scene: Scene) -> Iterator[str]:
             kinds.add(kind)
             if any(_is_enough(facts, shape) for shape in scene.shapes):
                 yield name
+
+
+def _lacks_a_kind(scene: Scene) -> bool:
+    """Whether some Pod that waits is too large for every node, were it empty, or matches none."""
+    every = [scene.state.nodes.facts(name) for name in scene.state.node_records]
+    return any(
+        not any(_is_enough(facts, shape) and _has_labels(facts, shape) for facts in every)
+        for shape in scene.shapes
+    )
+
+
+def _has_labels(facts: NodeFacts, shape: PodShape) -> bool:
+    return all(facts.labels.get(key) == value for key, value in shape.node_selector)
 
 
 def _kind(facts: NodeFacts) -> tuple[object, ...]:
@@ -74,7 +94,7 @@ def _add(scene: Scene, model: str, number: int) -> Candidate:
 
 
 def _become(name: str, node: Manifest) -> None:
-    """Make of `node` one called `name` that is otherwise like it, and not cordoned."""
+    """Make of `node` one called `name` that is otherwise like it, and nothing is said against it."""
     old = node["metadata"]
     labels = {
         key: name if _tells_name(old["name"], key, value) else value
@@ -82,3 +102,34 @@ def _become(name: str, node: Manifest) -> None:
     }
     node["metadata"] = {"name": name, "labels": labels}
     open_up(node)
+    unmark(node)
+
+
+def _to_measure(scene: Scene) -> Candidate:
+    """A node that has what all that waits asks for, and the labels that it is selected by."""
+    asked: Counter[str] = Counter()
+    labels: dict[str, str] = {}
+    for pod in scene.waiting:
+        shape = scene.state.spec(pod).shape
+        asked.update({resource: int(amount) for resource, amount in shape.requests})
+        labels |= labels_for(shape)
+    amounts = {resource: quantity_of(resource, amount) for resource, amount in sorted(asked.items())}
+    what = [f"{amount} {resource}" for resource, amount in amounts.items()]
+    pods = len(scene.waiting)
+    what += [f"room for {pods} Pod{'' if pods == 1 else 's'}"] if not amounts else []
+    told = f" labelled {', '.join(f'{key}={value}' for key, value in labels.items())}" if labels else ""
+    name = next(name for n in count(1) if (name := f"new-{n}") not in scene.state.node_records)
+    node: Manifest = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {_HOSTNAME: name, **labels}},
+        "status": {"allocatable": {**amounts, PODS: str(pods)}},
+    }
+    return Candidate(
+        kind="addNodes",
+        text=f"add a node with {', '.join(what)}{told}",
+        edits=(Put(node),),
+        subjects=(f"Node/{name}",),
+        before="0",
+        after="1",
+    )

@@ -38,6 +38,10 @@ class Prover:
             return None
         return Proved(candidate, evicted)
 
+    def starts_with(self, edits: Sequence[Edit]) -> bool:
+        """Whether `edits` alone are enough, so that what is done beside them is for nothing."""
+        return self._fork((*self._before, *edits, *self._after)) is not None
+
     def least(self, most: int, make: Callable[[int], Candidate]) -> tuple[int, Proved] | None:
         """The smallest number from 1 to `most` for which `make` gives something that helps, by halving.
 

@@ -5,7 +5,7 @@ from functools import partial
 from typing import NamedTuple
 
 from domain.objects import POD_GROUP
-from domain.whathelps.changes import Candidate, Manifest, Proved, Put
+from domain.whathelps.changes import Candidate, Manifest, Proved, Put, unchanged
 from domain.whathelps.proving import Prover
 from domain.whathelps.scene import Scene
 
@@ -24,14 +24,29 @@ class _Class(NamedTuple):
 
 
 def raise_priority(scene: Scene, prover: Prover) -> Iterator[Proved]:
-    """The lowest PriorityClass above its own with which it starts, an existing one where that will do."""
-    if scene.all_anew(lambda manifest: None) is None:
+    """The lowest PriorityClass above its own with which it starts, an existing one where that will do;
+    before that, its own priority with leave to preempt. None where it would start made anew as it is, or
+    with one class for all of it: then its priority is not what keeps it."""
+    if scene.all_anew(unchanged) is None:
+        return
+    same = _Class(scene.entity.priority, _name(scene, scene.entity.priority + 1), known=False)
+    level = prover.prove(_raise(scene, [same], 1))
+    if level is not None:
+        if _never_preempts(scene):
+            yield level
         return
     for classes in (_existing(scene), _new(scene)):
         found = prover.least(len(classes), partial(_raise, scene, classes))
         if found is not None:
             yield found[1]
             return
+
+
+def _never_preempts(scene: Scene) -> bool:
+    """Whether what waits may evict nobody."""
+    root = scene.groups[0] if scene.groups else None
+    own = scene.state.spec(scene.waiting[0]).preemption_policy if root is None else root.preemption_policy
+    return own != _PREEMPTS
 
 
 def _existing(scene: Scene) -> list[_Class]:
@@ -81,7 +96,9 @@ def _raise(scene: Scene, classes: Sequence[_Class], rank: int) -> Candidate:
     which = f'PriorityClass "{chosen.name}"' if chosen.known else "of a new PriorityClass"
     return Candidate(
         kind="raisePriority",
-        text=f"create {whose}{pods} anew with priority {chosen.value} ({which})",
+        text=f"create {whose}{pods} anew with priority {chosen.value} ({which})"
+        if chosen.value != scene.entity.priority
+        else f"create {whose}{pods} anew with preemptionPolicy {_PREEMPTS} ({which})",
         edits=(*made, anew),
         subjects=(scene.entity.name,),
         before=str(scene.entity.priority),

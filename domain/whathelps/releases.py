@@ -1,12 +1,13 @@
 """What lets an entity out of the gate: gates taken off, members and groups created that are missing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 
 from domain.objects import POD_GROUP, Group
 from domain.queue import Lane
 from domain.state import State
-from domain.whathelps.changes import Alter, Candidate, Manifest, Put, together
+from domain.whathelps.changes import Alter, Candidate, Manifest, Proved, Put, together
+from domain.whathelps.proving import Prover
 from domain.whathelps.scene import Scene, its_pods, named
 
 _MOST = 256
@@ -16,7 +17,9 @@ _MOST = 256
 def releases(scene: Scene) -> list[Candidate]:
     """What keeps the entity from being tried, taken away: each part by itself, then all together."""
     parts = [
-        part for part in (_ungate(scene), _create_above(scene), _create_missing(scene)) if part is not None
+        part
+        for part in (_ungate(scene), _create_above(scene), _take_over(scene), _create_missing(scene))
+        if part is not None
     ]
     whole = parts[:1]
     for part in parts[1:]:
@@ -89,12 +92,52 @@ def _group(scene: Scene) -> Manifest | None:
     }
 
 
+def _take_over(scene: Scene) -> Candidate | None:
+    """Members that wait for another scheduler, made anew for this one."""
+    state = scene.state
+    foreign = [state.pods[key] for leaf in scene.leaves for key in state.members_of(leaf).foreign]
+    if not foreign or not scene.waiting:
+        return None
+    scheduler = state.spec(scene.waiting[0]).scheduler
+
+    def claim(pod: Manifest) -> None:
+        pod["spec"]["schedulerName"] = scheduler
+
+    return Candidate(
+        kind="agree",
+        text=f"create {its_pods(foreign)} anew with schedulerName {scheduler}",
+        edits=(scene.pods_anew(foreign, claim),),
+        subjects=tuple(f"Pod/{pod.key}" for pod in foreign),
+    )
+
+
+def fill_up(scene: Scene, prover: Prover) -> Iterator[Proved]:
+    """As many new Pods as groups lack of those that can be tried; what is being deleted cannot."""
+    made = [manifest for group in scene.groups for manifest in _short(scene, group)]
+    if 0 < len(made) <= _MOST:
+        proved = prover.prove(_create(made))
+        if proved is not None:
+            yield proved
+
+
+def _short(scene: Scene, group: Group) -> Iterator[Manifest]:
+    """New members of a PodGroup of which too few can be tried."""
+    if group.kind != POD_GROUP:
+        return
+    members = scene.state.members_of(group.key)
+    tried = sum(scene.state.pods[key].deletion is None for key in members.pending)
+    yield from _members(scene, group, group.name, group.min_count - len(members.bound) - tried)
+
+
 def _create_missing(scene: Scene) -> Candidate | None:
     """The Pods that groups lack for their minimum, like one that they have; with as many groups as are
     lacking, like the first of their siblings."""
     made = [manifest for group in scene.groups for manifest in _lacking(scene, group)]
-    if not 0 < len(made) <= _MOST:
-        return None
+    return _create(made) if 0 < len(made) <= _MOST else None
+
+
+def _create(made: Sequence[Manifest]) -> Candidate:
+    """The creation of Pods, and of groups for some of them."""
     pods = [manifest for manifest in made if manifest["kind"] == "Pod"]
     groups = [manifest for manifest in made if manifest["kind"] != "Pod"]
     what = [

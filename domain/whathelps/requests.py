@@ -7,7 +7,7 @@ from domain.amounts import quantity_of
 from domain.objects import Pod
 from domain.quantities import parse_quantity
 from domain.resources import CPU, EPHEMERAL_STORAGE, MEMORY
-from domain.whathelps.changes import Candidate, Manifest, Proved
+from domain.whathelps.changes import Candidate, Manifest, Proved, unchanged
 from domain.whathelps.proving import Prover
 from domain.whathelps.scene import Scene, its_pods
 
@@ -18,7 +18,10 @@ _STEPS = {CPU: (1000, 100, 10), MEMORY: (1024 * _MEBI, 64 * _MEBI, _MEBI), EPHEM
 
 
 def lower_requests(scene: Scene, prover: Prover) -> Iterator[Proved]:
-    """The largest request below the present one that helps, of one resource of the Pods of one shape."""
+    """The largest request below the present one that helps, of one resource of the Pods of one shape.
+
+    None where these Pods made anew as they are, and so tried last, help as well.
+    """
     for shape in scene.shapes[:_MOST_SHAPES]:
         pods = [pod for pod in scene.waiting if scene.state.spec(pod).shape == shape]
         for resource, amount in shape.requests:
@@ -27,7 +30,8 @@ def lower_requests(scene: Scene, prover: Prover) -> Iterator[Proved]:
                 continue
             found = prover.least((asked - 1) // step, partial(_lower, scene, pods, resource, asked, step))
             if found is not None:
-                yield found[1]
+                if not prover.starts_with((scene.pods_anew(pods, unchanged),)):
+                    yield found[1]
                 return
 
 

@@ -7,17 +7,19 @@ from typing import Any, NamedTuple
 from domain.objects import Pod
 from domain.queue import Entity
 from domain.state import State
+from domain.whathelps.agreement import agree
 from domain.whathelps.budget import CutOff
 from domain.whathelps.changes import Candidate, Proved, together
-from domain.whathelps.cordons import tolerate, uncordon
+from domain.whathelps.cordons import bring_back, tolerate, uncordon
 from domain.whathelps.division import divide_lean
 from domain.whathelps.labels import label_nodes
 from domain.whathelps.looser import loosen
 from domain.whathelps.minimums import lower_minimum
 from domain.whathelps.more_nodes import add_nodes
+from domain.whathelps.order import reorder
 from domain.whathelps.proving import Fork, Prover
 from domain.whathelps.ranks import raise_priority
-from domain.whathelps.releases import releases
+from domain.whathelps.releases import fill_up, releases
 from domain.whathelps.removals import remove_others
 from domain.whathelps.requests import lower_requests
 from domain.whathelps.scene import Scene
@@ -28,12 +30,16 @@ MOST = 6
 Finder = Callable[[Scene, Prover], Iterator[Proved]]
 
 _WHEN_REFUSED: tuple[Finder, ...] = (
+    agree,
+    fill_up,
     uncordon,
+    bring_back,
     tolerate,
     label_nodes,
     add_nodes,
     lower_minimum,
     divide_lean,
+    reorder,
     remove_others,
     lower_requests,
     loosen,
@@ -41,7 +47,7 @@ _WHEN_REFUSED: tuple[Finder, ...] = (
 )
 """By what they cost whoever makes the change: from a word to a node to a new start."""
 
-_AFTER_RELEASE: tuple[Finder, ...] = (uncordon, add_nodes, remove_others)
+_AFTER_RELEASE: tuple[Finder, ...] = (uncordon, bring_back, add_nodes, remove_others)
 """What is tried with a release that does not do by itself; none of it touches what waits."""
 
 _MOST_PAIRS = 3

@@ -152,14 +152,13 @@ def test_anyone_in_a_tree_shows_the_whole_of_it_and_what_decided(subject: str) -
         ("top", Fate.UNSCHEDULABLE, "0 of 2 could start, 1 left to try", 0),
         ("mid", Fate.UNSCHEDULABLE, "1 of 2 could start, 0 left to try", 1),
         ("first", Fate.UNSCHEDULABLE, "fits, given up with mid", 1),
-        ("second", Fate.UNSCHEDULABLE, "Insufficient cpu on 1 of 1 nodes", 0),
+        ("second", Fate.UNSCHEDULABLE, "Insufficient cpu on the only node", 0),
         ("third", Fate.UNSCHEDULABLE, "not tried", 0),
     ]
     assert told.cause.path == (TOP, "CompositePodGroup/default/mid", "PodGroup/default/second")
     assert (told.cause.pods, told.cause.resource, told.cause.domain) == (("second-0",), "cpu", None)
     assert told.cause.text == (
-        "0 of the 2 Pods it needs have a place, second-0 has none: "
-        "it asks for 9 cpu, 3 are free on the best node"
+        "it needs places for 2 Pods, second-0 has none: it asks for 9 cpu, 3 are free on the best node"
     )
 
 
@@ -200,7 +199,10 @@ def in_racks(*objects: Manifest) -> Explanation:
 def test_the_domains_of_a_group() -> None:
     told = in_racks(*leaf("gang", 4, [2, 2, 2, 2], **rack()))
     assert told.cause is not None
-    assert told.cause.text == "0/3 racks: 2 too few cpu (best: a, 7 of 8 free), 1 node(s) were unschedulable"
+    assert (
+        told.cause.text
+        == "0/3 racks: 2 too few cpu (best: a, 7 free, 8 needed), 1 node(s) were unschedulable"
+    )
     assert (told.cause.domain, told.cause.resource, told.cause.topology_key) == ("a", "cpu", "rack")
     assert [(each.domain, each.nodes, each.scheduled, each.free, each.asked) for each in told.placements] == [
         ("a", 2, 3, "7", "8"),
@@ -228,7 +230,7 @@ def test_a_domain_with_enough_in_pieces_too_small() -> None:
     assert told.cause is not None
     assert told.cause.text == (
         "0/3 racks: 1 cpu in pieces too small (best: a, 7 free, 7 needed), 1 node(s) were unschedulable, "
-        "1 too few cpu (best: c, 4 of 7 free)"
+        "1 too few cpu (best: c, 4 free, 7 needed)"
     )
 
 
@@ -249,7 +251,7 @@ def test_a_composite_in_a_rack_names_leaf_resource_and_rack() -> None:
         ("b", "cpu", "4", "5"),
     ]
     assert told.tree is not None
-    assert told.tree.reason == "0/2 racks: 2 too few cpu (best: b, 4 of 5 free)"
+    assert told.tree.reason == "0/2 racks: 2 too few cpu (best: b, 4 free, 5 needed)"
 
 
 def test_what_is_asked_about_alone_has_no_tree() -> None:

@@ -11,6 +11,7 @@ from domain.explanation import Fate
 from domain.times import SECOND
 from live import Live
 from store.engine import Store
+from strategies import priority_class
 
 GANG = "PodGroup/default/trainer"
 POD = "Pod/default/trainer-0"
@@ -157,9 +158,35 @@ def test_what_never_was(
 
 def test_a_group_that_pods_only_name_never_was(sqlite_store: Store) -> None:
     live = Live(sqlite_store).apply(*gang(1))
-    with pytest.raises(NotFound, match='"trainer" not found'):
+    with pytest.raises(NotFound, match=r'"trainer" not found.*; Pod trainer-0 names it and waits$'):
         live.why(GANG)
     assert live.why(POD).lane == "incomplete"
+
+
+def test_what_never_was_may_be_in_another_namespace(sqlite_store: Store) -> None:
+    live = Live(sqlite_store).apply(*(group("trainer", 2, namespace=name) for name in ("b", "a")), *gang(2))
+    with pytest.raises(NotFound, match=r"; 2 Pods \(trainer-0, trainer-1\) name it and wait; ") as caught:
+        live.why(GANG)
+    assert str(caught.value).endswith("; there is one in namespaces a, b")
+
+
+def test_a_gang_that_runs_on_below_its_minimum_names_its_newest_victim(bound: Live) -> None:
+    high = {"priorityClassName": "high"}
+    bound.apply(priority_class("high", 100), pod("vip", gpu=8, **high)).settle()
+    told = bound.why(GANG)
+    assert told.verdict is Fate.SCHEDULED
+    assert told.note == "1 member on nodes, 1 fewer than its minimum of 2, none waits"
+    assert told.evicted is not None
+    assert told.evicted.by == "Pod/default/vip"
+    assert told.evicted.pod not in bound.cluster.state.pods
+    assert bound.why(GANG, level=2).evicted is not None
+    bound.delete("Pod/default/vip").apply(pod("trainer-9", gpu=8, group="trainer")).settle()
+    assert bound.why(GANG).evicted is None
+
+
+def test_members_on_a_node_that_has_left(bound: Live) -> None:
+    bound.delete("Node/n2")
+    assert [(each.node, each.gone) for each in bound.why(GANG).bound] == [("n1", False), ("n2", True)]
 
 
 # History

@@ -12,6 +12,7 @@ from trees import leaf
 from worker.scenarios import BadScenario, find_scenarios, read_scenario, run_scenario
 
 BIG = pod("big", cpu="9")
+JOB = {"workloadName": "job", "templateName": "g"}
 ROOM = [node("n1", cpu="4", labels={"rack": "a"}), node("n2", cpu="2", labels={"rack": "b"})]
 
 
@@ -115,7 +116,22 @@ def apply(*manifests: dict[str, Any]) -> dict[str, Any]:
                     }
                 },
             ],
-            id="explain a composite by the messages of the Pods below it too",
+            id="explain a composite by the messages of all Pods below it",
+        ),
+        pytest.param(
+            [
+                apply(*ROOM, group("g", 2), pod("a", group="g")),
+                {
+                    "expect": {
+                        "gated": ["a"],
+                        "explain": [
+                            {"kind": kind, "name": name, "contains": "waiting for minCount pods from a gang"}
+                            for kind, name in (("PodGroup", "g"), ("Pod", "a"))
+                        ],
+                    }
+                },
+            ],
+            id="explain what is gated, which has no condition",
         ),
         pytest.param(
             [

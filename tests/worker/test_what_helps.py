@@ -64,6 +64,22 @@ def then(*batches: list[Manifest]) -> Make:
     return make
 
 
+NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoExecute"}
+NEAR_LEADER = {
+    "podAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": [
+            {"labelSelector": {"matchLabels": {"role": "leader"}}, "topologyKey": "kubernetes.io/hostname"}
+        ]
+    }
+}
+
+
+def leaving(made: Manifest) -> Manifest:
+    """A Pod that is being deleted, and that its finalizer keeps."""
+    deletion = {"deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": 30}
+    return {**made, "metadata": {**made["metadata"], **deletion, "finalizers": ["example.com/hold"]}}
+
+
 CASES = [
     pytest.param(
         then([node("n1", gpu=8), group("trainer", 3), *gang(3, gpu=8)]),
@@ -78,6 +94,137 @@ CASES = [
         GANG,
         ["uncordon node n2"],
         id="a cordon",
+    ),
+    pytest.param(
+        then([node("n1", gpu=8, taints=[NOT_READY]), node("n2", taints=[NOT_READY]), pod("a", gpu=8)]),
+        "Pod/default/a",
+        [
+            "bring node n1 back, which is tainted node.kubernetes.io/not-ready:NoExecute",
+            "add a node like n1",
+        ],
+        id="a node that is not ready",
+    ),
+    pytest.param(
+        then([pod("a", gpu=8, cpu="2", nodeSelector={"pool": "b200"})]),
+        "Pod/default/a",
+        ["add a node with 2 cpu, 8 nvidia.com/gpu labelled pool=b200"],
+        id="no node to add another like it",
+    ),
+    pytest.param(
+        then([pod("a")]), "Pod/default/a", ["add a node with room for 1 Pod"], id="a node for next to nothing"
+    ),
+    pytest.param(
+        then(
+            [
+                priority_class("train", 100),
+                node("n1"),
+                group("trainer", 2, priorityClassName="train"),
+                pod("trainer-0", group="trainer", priorityClassName="train"),
+                pod("trainer-1", group="trainer"),
+            ]
+        ),
+        GANG,
+        ["create Pod trainer-1 anew with priorityClassName train"],
+        id="a member without the class of its group",
+    ),
+    pytest.param(
+        then(
+            [
+                node("n1"),
+                group("trainer", 2),
+                pod("trainer-9", group="trainer", node="n1", schedulerName="other"),
+                *gang(2),
+            ]
+        ),
+        GANG,
+        ["delete Pod trainer-9, which runs"],
+        id="a running member of another scheduler",
+    ),
+    pytest.param(
+        then(
+            [
+                priority_class("train", 100),
+                node("n1"),
+                composite("top", 2, priorityClassName="train"),
+                *leaf(
+                    "one",
+                    1,
+                    [1],
+                    parent="top",
+                    priorityClassName="train",
+                    pods={"priorityClassName": "train"},
+                ),
+                *leaf("two", 1, [1], parent="top", pods={"priorityClassName": "train"}),
+            ]
+        ),
+        "CompositePodGroup/default/top",
+        ["create PodGroup default/two anew with priorityClassName train, with its Pods"],
+        id="a child group without the class of the root",
+    ),
+    pytest.param(
+        then(
+            [
+                *(node(f"n{number}", cpu="2", labels={"rack": "a"}) for number in (1, 2)),
+                node("n3", cpu="2", labels={"rack": "a"}),
+                group("trainer", 2, **within("rack")),
+                *gang(2, cpu="2"),
+            ],
+            [node("n2", cpu="2", labels={"rack": "b"})],
+            [pod("trainer-2", cpu="2", group="trainer")],
+        ),
+        GANG,
+        ["label node n2 rack=a"],
+        id="members in two racks",
+    ),
+    pytest.param(
+        then([node("n1"), group("trainer", 2), *gang(1), pod("v", group="trainer", schedulerName="other")]),
+        GANG,
+        ["create Pod v anew with schedulerName default-scheduler", "lower minCount to 1"],
+        id="a member that waits for another scheduler",
+    ),
+    pytest.param(
+        then(
+            [
+                priority_class("calm", 10, "Never"),
+                node("n1", cpu="2"),
+                pod("low", cpu="2", node="n1"),
+                pod("a", cpu="2", priorityClassName="calm"),
+            ]
+        ),
+        "Pod/default/a",
+        ["create Pod default/a anew with preemptionPolicy PreemptLowerPriority (of a new PriorityClass)"],
+        id="leave to preempt",
+    ),
+    pytest.param(
+        then(
+            [
+                node("n1"),
+                group("trainer", 3),
+                *gang(2, affinity=NEAR_LEADER),
+                pod("leader", group="trainer", labels={"role": "leader"}),
+            ]
+        ),
+        GANG,
+        [
+            "lower minCount to 1",
+            "create 2 Pods (trainer-0, trainer-1) anew, which are then tried after the others",
+        ],
+        id="the order of members",
+    ),
+    pytest.param(
+        then([node("n1"), group("trainer", 2), *gang(1), leaving(pod("trainer-1", group="trainer"))]),
+        GANG,
+        ["create 1 more Pod for PodGroup default/trainer", "lower minCount to 1"],
+        id="a member that is being deleted",
+    ),
+    pytest.param(
+        then(
+            [node("n1"), composite("top", 1), *leaf("one", 1, [1], parent="top")],
+            leaf("two", 2, [1], parent="top"),
+        ),
+        "PodGroup/default/two",
+        ["create 1 more Pod for PodGroup default/two", "lower minCount of PodGroup default/two to 1"],
+        id="a late group of a tree that lacks members",
     ),
     pytest.param(
         then([node("n1", gpu=8, taints=[TAINT]), pod("a", gpu=8)]),
@@ -257,6 +404,25 @@ def test_what_is_offered(store: Store, make: Make, subject: str, expected: list[
         assert starts(again.cluster, again.clock, kind, key, proved), proved.candidate.text
 
 
+@pytest.mark.parametrize("change", ["lowerRequest", "dropConstraint", "raisePriority"])
+def test_a_new_start_that_helps_by_itself_is_not_credited_to_a_change(store: Store, change: str) -> None:
+    live = a_cluster(
+        store,
+        then(
+            [
+                node("n1", cpu="4"),
+                node("n2", cpu="6", gpu=1),
+                group("trainer", 2),
+                pod("head", group="trainer", cpu="2"),
+                pod("worker", group="trainer", cpu="5", gpu=1),
+            ]
+        ),
+    )
+    offered_kinds = [proved.candidate.kind for proved in offered(live, GANG).changes]
+    assert "reorder" in offered_kinds
+    assert change not in offered_kinds
+
+
 @pytest.mark.parametrize(
     ("make", "subject"),
     [
@@ -264,7 +430,6 @@ def test_what_is_offered(store: Store, make: Make, subject: str, expected: list[
         pytest.param(
             lambda live: live.apply(node("n1"), pod("a")), "Pod/default/a", id="it will start anyway"
         ),
-        pytest.param(then([pod("a")]), "Pod/default/a", id="there is no node to add another like it"),
         pytest.param(then([node("n1")]), "Node/n1", id="nothing that is placed"),
     ],
 )

@@ -24,9 +24,6 @@ HOPELESS = {
     "lifecycle-terminating-pending-member": "it is being deleted",
     "member-bound-by-another-scheduler": "an error that no change of the cluster ends",
     "running-member-with-other-priority": "an error that no change of the cluster ends",
-    "children-running-in-two-zones-are-an-error": "members that run would have to go",
-    "one-child-running-in-two-racks-is-an-error": "members that run would have to go",
-    "members-in-two-racks-are-an-error": "members that run would have to go",
     "cycle-holds-and-is-named": "parents cannot be changed",
     "root-opens-when-two-subtrees-are-ready": "a group of a tree that has started has no Pod to go by",
 }
