@@ -7,6 +7,7 @@ from fastapi import FastAPI
 from api.clusters import Clusters
 from api.docs_page import router as docs_page
 from api.errors import add_error_handlers
+from api.pages import routes as pages
 from api.prefix import ClusterPrefix
 from api.routers import (
     attempts,
@@ -64,11 +65,13 @@ def create_app(clusters: Clusters) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.clusters = clusters
-    for router in (*objects.routers(), *kube_events.routers()):
-        app.include_router(router)
-    for module in (discovery, book, queue, config, diff, whatif, attempts, log, state, replay, health):
+    for module in (book, queue, config, diff, whatif, attempts, log, state, replay, health, discovery):
         app.include_router(module.router)
+    for router in (*objects.routers(), *kube_events.routers()):  # many, which are looked through last
+        app.include_router(router)
     app.include_router(docs_page)
+    app.include_router(pages.front_door)
+    app.include_router(pages.router)
     add_error_handlers(app)
     app.add_middleware(Shortcut)
     app.add_middleware(ClusterPrefix)

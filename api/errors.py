@@ -53,6 +53,15 @@ def bad_value(field: str, value: object, rule: str) -> BadRequest:
     return BadRequest(f"{field}: Invalid value: {json.dumps(value, default=str)}: {rule}")
 
 
+def bad_parameter(error: RequestValidationError) -> BadRequest:
+    """The refusal of a parameter that FastAPI has found wrong."""
+    first = error.errors()[0]
+    field = str(first["loc"][-1])
+    if first["type"] == "missing":
+        return BadRequest(f"{field}: Required value")
+    return bad_value(field, first["input"], first["msg"].replace("Input should be", "must be"))
+
+
 def no_such_route() -> NotFound:
     """The refusal of a path that leads nowhere."""
     return NotFound(_NO_ROUTE)
@@ -95,12 +104,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 async def _invalid_parameter(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    first = error.errors()[0]
-    field = str(first["loc"][-1])
-    if first["type"] == "missing":
-        return status_reply(BadRequest(f"{field}: Required value"))
-    rule = first["msg"].replace("Input should be", "must be")
-    return status_reply(bad_value(field, first["input"], rule))
+    return status_reply(bad_parameter(error))
 
 
 async def _defect(request: Request, error: Exception) -> Response:

@@ -17,7 +17,7 @@ MODULES = {
     "cycle": ("P16", "P19"),
     "history": ("P17", "P18"),
     "preemption": ("P22",),
-    "topology": ("P15", "P23"),
+    "topology": ("P15", "P23", "P26"),
     "kube": ("P20", "P21", "P24"),
     "audit": ("P25",),
 }

@@ -1,15 +1,16 @@
-"""P15 and P23: gangs that need one rack for themselves, all racks evaluated."""
+"""P15, P23 and P26: gangs that need one rack for themselves, all racks evaluated, and trees of groups."""
 
 import heapq
 import random
 import statistics
 import tempfile
+import time
 from itertools import count
 from pathlib import Path
 from typing import Final
 
 from benchmarks.harness import Row, median_ratio
-from benchmarks.kube import Manifest, gang, nodes, seconds_to_bind_all
+from benchmarks.kube import NODES, Manifest, gang, nodes, seconds_to_bind_all
 from benchmarks.placement import shape
 from domain.node_facts import NodeFacts
 from domain.nodes import NodeTable
@@ -19,6 +20,7 @@ from domain.scheduling.tree import run_tree
 from store.engine import Store, open_store
 from worker.clocks import SystemClock
 from worker.cluster import Cluster
+from worker.loop import Worker
 
 RACK: Final = "topology.kubernetes.io/rack"
 RACKS: Final = 200
@@ -32,6 +34,10 @@ SMALL: Final = 4
 IN_LARGE_RACK: Final = 50
 RUNS: Final = 5
 
+TREES: Final = 1_500
+CHILDREN: Final = ("a", "b")
+IN_CHILD: Final = 3
+
 _Host = tuple[str, int, int, int, int]
 """Name, allocatable cpu and memory, and what is used of them."""
 
@@ -40,7 +46,7 @@ def measure() -> list[Row]:
     """The rows of this module."""
     with tempfile.TemporaryDirectory() as folder:
         store = open_store(str(Path(folder) / "book.db"), create=True)
-        rows = [_one_gang(), _many_gangs(store)]
+        rows = [_one_gang(), _many_gangs(store), *_many_trees(store)]
         store.close()
     return rows
 
@@ -198,3 +204,60 @@ def _waiting_gangs(store: Store) -> Cluster:
         made += [group, *pods]
     cluster.apply(made)
     return cluster
+
+
+def _many_trees(store: Store) -> list[Row]:
+    """P26: composites of two gangs of three, which all wait before the first is tried."""
+    took = [each for _ in range(RUNS) for each in _seconds_by_attempt(_waiting_trees(store))]
+    mean, slow = 1_000 * statistics.mean(took), 1_000 * statistics.quantiles(took, n=100)[-1]
+    what = f"{TREES:,} trees of {len(CHILDREN) * IN_CHILD} Pods on {NODES:,} nodes: mean attempt, durable"
+    return [
+        Row("P26", what, "-", mean, "-", True, " ms"),
+        Row("P26", "the same: 99th percentile", "-", slow, "-", True, " ms"),
+    ]
+
+
+def _seconds_by_attempt(cluster: Cluster) -> list[float]:
+    """What each attempt took: a step commits a run of them, which share its time evenly.
+
+    Steps in which nodes start Pods are left out.
+    """
+    took: list[float] = []
+    attempts: list[float] = []
+    worker = Worker(cluster, timed=lambda attempt, seconds: attempts.append(seconds))
+    while cluster.state.queue.entities:
+        start = time.perf_counter()
+        worker.step()
+        seconds = time.perf_counter() - start
+        if attempts:
+            took += [seconds / len(attempts)] * len(attempts)
+            attempts.clear()
+    return took
+
+
+def _waiting_trees(store: Store) -> Cluster:
+    cluster = Cluster.open(store, f"trees-{next(_streams)}", clock=SystemClock())
+    cluster.apply(nodes())
+    Worker(cluster).step()
+    cluster.apply([manifest for number in range(TREES) for manifest in _tree(f"tree-{number:04}")])
+    return cluster
+
+
+def _tree(name: str) -> list[Manifest]:
+    """A composite all of whose gangs have to start, as manifests."""
+    root: Manifest = {
+        "apiVersion": "scheduling.k8s.io/v1alpha3",
+        "kind": "CompositePodGroup",
+        "metadata": {"name": name},
+        "spec": {
+            "workloadRef": {"workloadName": "job", "templateName": "root"},
+            "schedulingPolicy": {"gang": {"minGroupCount": len(CHILDREN)}},
+        },
+    }
+    made = [root]
+    for child in CHILDREN:
+        group, *pods = gang(f"{name}-{child}", IN_CHILD)
+        above = {"workloadName": "job", "templateName": "leaf"}
+        group["spec"].update(parentCompositePodGroupName=name, workloadRef=above)
+        made += [group, *pods]
+    return made

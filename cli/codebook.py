@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from cli.errors import CannotDo
+from cli.whole_files import whole_or_not_at_all
 
 FORMAT = "ganger-pseudonyms"
 
@@ -49,7 +50,6 @@ class Codebook:
         if self.path is None:
             return
         content = _File(codes=dict(sorted(codes.items())), format=FORMAT, version=1)
-        part = self.path.with_name(f".part-{self.path.name}")
-        part.touch(mode=0o600)
-        part.write_bytes(msgspec.json.format(msgspec.json.encode(content), indent=1))
-        part.replace(self.path)
+        with whole_or_not_at_all(self.path) as part:
+            part.touch(mode=0o600)
+            part.write_bytes(msgspec.json.format(msgspec.json.encode(content), indent=1))

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 
 from cli.objects import GroupFacts, Shown, facts_of, key_of
 from domain.admission.kinds import EVENT, POD, Kind, not_found
-from domain.explain import explain
 from domain.kube_events import KubeEvent
 from domain.state import State
 from worker.cluster import Cluster
@@ -75,6 +74,8 @@ class StateFacts:
 
     def group(self, kind: str, key: str) -> GroupFacts:
         """How the group `namespace/name` of a kind stands."""
+        from domain.explain import explain
+
         if (kind, key) not in self._groups:
             self._groups[kind, key] = facts_of(explain(self._state, kind, key, now=self.now, brief=True))
         return self._groups[kind, key]

@@ -11,6 +11,7 @@ from click.shell_completion import CompletionItem
 from cli.errors import FromServer
 from cli.settings import DEFAULT_CLUSTER, DEFAULT_STORE, Settings
 from domain.errors import GangerError
+from domain.version import VERSION
 
 USE_OR_FAILURE = 2
 INTERRUPTED = 130
@@ -26,7 +27,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     },
     "Scheduling": {
         "run": "Run the worker that decides and carries out.",
-        "serve": "Serve the HTTP API, and run the worker.",
+        "serve": "Serve the HTTP API and a web page, and run the worker.",
         "queue": "Print what waits, in the order in which it will be tried.",
         "why": "Say why an object is placed, waiting, rejected or gone.",
         "history": "Print every event and attempt that concerns an object.",
@@ -107,6 +108,7 @@ class Commands(click.Group):
     show_envvar=True,
     help="Which cluster of the store.",
 )
+@click.version_option(VERSION, message="ganger %(version)s", help="Print the version, as the command does.")
 @click.pass_context
 def ganger(context: click.Context, store: str, cluster: str) -> None:
     """Schedule gangs of Pods all-or-nothing, and look up why.
@@ -114,6 +116,8 @@ def ganger(context: click.Context, store: str, cluster: str) -> None:
     Results go to standard output, notes and progress to standard error. Exit code 0 is yes, 1 is no,
     2 is wrong use or a failure.
     """
+    if not cluster:
+        raise click.BadParameter("a cluster has a name", context, param_hint="--cluster")
     context.obj = Settings(store=store, cluster=cluster)
 
 

@@ -4,14 +4,18 @@ Checked inside the transaction that commits it, so that no decision lands on a w
 see, and yet writers that touch other things never make the worker start again.
 """
 
+from typing import TYPE_CHECKING
+
 from msgspec import UNSET
 
 from domain import events as ev
-from domain.scheduling.cycle import Decision
 from domain.state import State
 
+if TYPE_CHECKING:
+    from domain.scheduling.cycle import Decision
 
-def stands(decision: Decision, event: ev.Event, state: State) -> bool:
+
+def stands(decision: "Decision", event: ev.Event, state: State) -> bool:
     """Whether `decision` may be committed after `event`, which came after its snapshot.
 
     `state` is that of the snapshot or a later one before the event.
@@ -59,16 +63,16 @@ def stands(decision: Decision, event: ev.Event, state: State) -> bool:
             return True
 
 
-def _concerns(decision: Decision, pod: str, group: str | None, node: str | None) -> bool:
+def _concerns(decision: "Decision", pod: str, group: str | None, node: str | None) -> bool:
     return pod in decision.pods or pod in decision.victims or _of_group(decision, group, node)
 
 
-def _of_group(decision: Decision, group: str | None, node: str | None) -> bool:
+def _of_group(decision: "Decision", group: str | None, node: str | None) -> bool:
     """A bound member of the group changed: the numbers of its quorum may have."""
     return group is not None and node is not None and f"PodGroup/{group}" in decision.groups
 
 
-def _other_attempt(decision: Decision, payload: ev.SchedulerConfigured | ev.GroupAttempted) -> bool:
+def _other_attempt(decision: "Decision", payload: ev.SchedulerConfigured | ev.GroupAttempted) -> bool:
     return isinstance(payload, ev.GroupAttempted) and payload.entity != decision.attempt.entity
 
 

@@ -440,23 +440,18 @@ def subjects(payload: Payload) -> tuple[str, ...]:
     An attempt concerns its entity and its groups; its members are found through their group.
     """
     match payload:
-        case PodAdded() | PodUpdated() | PodDeleted():
-            found = _pod_subjects(payload.key, payload.group, payload.node)
         case PodBound() | PodNominated() | PodEvicted() | BindingFailed():
-            found = _pod_subjects(payload.pod, payload.group, payload.node)
+            return _pod_subjects(payload.pod, payload.group, payload.node)
+        case PodAdded() | PodUpdated() | PodDeleted():
+            return _pod_subjects(payload.key, payload.group, payload.node)
         case GroupAttempted():
-            found = [payload.entity, *(finding.group for finding in payload.groups)]
+            return tuple(sorted({payload.entity, *(finding.group for finding in payload.groups)}))
         case SchedulerConfigured():
-            found = ["Scheduler"]
+            return ("Scheduler",)
         case _:
-            found = [f"{kind_of(payload)}/{payload.key}"]
-    return tuple(sorted(set(found)))
+            return (f"{kind_of(payload)}/{payload.key}",)
 
 
-def _pod_subjects(pod: str, group: str | None, node: str | None) -> list[str]:
-    found = [f"Pod/{pod}"]
-    if group is not None:
-        found.append(f"PodGroup/{group}")
-    if node is not None:
-        found.append(f"Node/{node}")
-    return found
+def _pod_subjects(pod: str, group: str | None, node: str | None) -> tuple[str, ...]:
+    own = (f"Pod/{pod}",) if group is None else (f"Pod/{pod}", f"PodGroup/{group}")
+    return own if node is None else (f"Node/{node}", *own)

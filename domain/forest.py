@@ -104,15 +104,16 @@ class Forest:
         group = self._groups.get(key)
         return group is None or group.parent is None
 
-    def waits_as(self, key: str) -> str:
-        """The name of the entity as which the Pods that name the PodGroup `key` wait.
+    def waits_as(self, key: str, kind: str = POD_GROUP) -> str:
+        """The name of the entity as which the Pods wait that name the PodGroup `key`, or one below the
+        composite `key`.
 
         It is the subject of the root. Where the way upward ends early it is that of the group which
         is missing, so that all who wait for it wait together; without an end, the PodGroup's own.
         """
-        if self.is_alone(key):
+        if kind == POD_GROUP and self.is_alone(key):
             return f"{POD_GROUP}/{key}"
-        chain = self.chain(POD_GROUP, key)
+        chain = self.chain(kind, key)
         if chain.missing is not None:
             return chain.missing
         return chain.groups[0 if chain.root is None else -1].subject

@@ -60,11 +60,10 @@ def pod_came(state: State, node: str, spec: PodSpec, position: int) -> None:
         queue.stir(Stir.MOVE, position)
         return
     queue.note(Stir.MOVE, position)
-    wishes = queue.wishes(Stir.MOVE)
-    if not wishes or node not in state.nodes:
+    if not queue.anyone_sleeps or node not in state.nodes:
         return
     facts = state.nodes.facts(node)
-    for wish in wishes:
+    for wish in queue.wishes(Stir.MOVE):
         if (beyond := _moved(state, wish, facts, spec.peer)) is not None:
             queue.wake(wish, position, beyond=beyond)
 

@@ -6,8 +6,8 @@ SchedulingGates and GangScheduling; KEP-4671, KEP-6012.
 
 from domain.forest import Chain
 from domain.incomplete import flaw_of
-from domain.objects import POD_GROUP, Group, Pod
-from domain.queue import Entity, Hold, Lane
+from domain.objects import POD_GROUP, Group, Pod, Waiting
+from domain.queue import Hold, Lane
 from domain.state import State
 
 _BELOW_MINIMUM = Hold(
@@ -15,19 +15,17 @@ _BELOW_MINIMUM = Hold(
 )
 
 
-def hold_of(state: State, entity: Entity, oldest: Pod) -> Hold | None:
-    """Why `entity` is held, by the first rule that holds it; None if nothing does.
+def hold_of_group(state: State, root: Group | None, waiting: Waiting, oldest: Pod) -> Hold | None:
+    """Why Pods that wait as one are held, by the first rule that holds them; None if nothing does.
 
-    `oldest` is its oldest pending Pod. For all of its Pods the way to the root ends alike.
+    They wait as `root`, if that exists. `oldest` is the oldest of them, who is in some group; for all
+    of them the way to the root ends alike.
     """
-    if oldest.group is None:
-        return _hold_of_pod(state, oldest)
-    waiting = state.waiting_as(entity.name)
     if waiting.gated:
         first = state.pods[next(iter(waiting.gated))]
         return _gates(state, first)
-    root = state.group_of(entity.name)
     if root is None or root.parent is not None:
+        assert oldest.group is not None
         return _incomplete(state.root_of(oldest.group))
     if not state.forest.ready(root):
         return _BELOW_MINIMUM if root.kind == POD_GROUP else _without_quorum(root)
@@ -50,7 +48,8 @@ def _incomplete(chain: Chain) -> Hold:
     return Hold(Lane.INCOMPLETE, "GangScheduling", text)
 
 
-def _hold_of_pod(state: State, pod: Pod) -> Hold | None:
+def hold_of_pod(state: State, pod: Pod) -> Hold | None:
+    """Why a Pod that waits alone is held; None if nothing holds it."""
     spec = state.spec(pod)
     if spec.gates:
         return _gates(state, pod)

@@ -173,6 +173,8 @@ class Queue:
         self.stirred = [0] * len(Stir)
         self._tickets: dict[str, int] = {}
         self._issued = 0
+        self._untried: dict[str, int] = {}
+        """Tickets of those that became due at once and have no place in `_ready` yet, by name."""
         self._ready: list[tuple[SortKey, int, str]] = []
         self._waiting: list[tuple[int, SortKey, int, str]] = []
         self._poppable: list[tuple[int, SortKey, int, str]] = []
@@ -214,15 +216,16 @@ class Queue:
         self.entities[name] = entity
         self._issued += 1
         ticket = self._tickets[name] = self._issued
-        self._no_longer_asleep(name)
+        if self._beds:
+            self._no_longer_asleep(name)
         if asks is not None:
             self._asks[name] = asks
         if entity.hold is not None:
-            if entity.speaks_us is not None:
-                heapq.heappush(self._silent, (entity.speaks_us, ticket, name))
+            if (speaks := entity.speaks_us) is not None:
+                heapq.heappush(self._silent, (speaks, ticket, name))
             return
         if entity.verdict is Verdict.UNTRIED:
-            heapq.heappush(self._ready, (entity.order(), ticket, name))
+            self._untried[name] = ticket
         elif self.awake(entity):
             self._await_due(entity, ticket)
         elif entity.wakes_on is not Stir.OWN:
@@ -235,6 +238,7 @@ class Queue:
         """Forget an entity that has no pending Pod any more."""
         if self.entities.pop(name, None) is not None:
             del self._tickets[name]
+            self._untried.pop(name, None)
             self._no_longer_asleep(name)
             self._asks.pop(name, None)
 
@@ -302,6 +306,7 @@ class Queue:
     def first_due(self, now: int) -> Entity | None:
         """The entity to try at `now`: the head of the active lane; if that is empty, the single
         Pod that is first in backoff (kube-scheduler's SchedulerPopFromBackoffQ)."""
+        self._line_up()
         for heap in (self._waiting, self._poppable):
             while (entry := self._head(heap)) is not None and entry[0] <= now:
                 heapq.heappop(heap)
@@ -317,7 +322,17 @@ class Queue:
     @property
     def crowded(self) -> bool:
         """Whether more than one entity may be due; never wrong in saying no to what `first_due` has seen."""
+        self._line_up()
         return len(self._ready) + len(self._poppable) > 1
+
+    def _line_up(self) -> None:
+        """Give those that became due at once their place in line.
+
+        An entity whose Pods come or leave one after the other gets it once, when somebody asks.
+        """
+        for name, ticket in self._untried.items():
+            heapq.heappush(self._ready, (self.entities[name].order(), ticket, name))
+        self._untried.clear()
 
     def _head(self, heap: list) -> tuple | None:  # type: ignore[type-arg]
         while heap:
@@ -342,6 +357,7 @@ class Queue:
     def next_due(self) -> int | None:
         """The earliest moment at which some entity is or will be due, if no event comes before;
         0 if one is due at any time, None if all rest."""
+        self._line_up()
         if self._head(self._ready) is not None or self._head(self._poppable) is not None:
             return 0
         entry = self._head(self._waiting)

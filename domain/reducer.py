@@ -15,7 +15,7 @@ from msgspec import UNSET
 from domain import events as ev
 from domain import hints
 from domain.errors import CorruptLog
-from domain.holds import hold_of
+from domain.holds import hold_of_group, hold_of_pod
 from domain.incomplete import speaks, spoken
 from domain.manifests import (
     Metadata,
@@ -42,6 +42,7 @@ from domain.objects import (
     Pod,
     PodSpec,
     Standing,
+    Waiting,
 )
 from domain.queue import Asks, Entity, Stir, Verdict, backoff_us, due_after
 from domain.refusals import SCHEDULER_ERROR, reason_of, told
@@ -129,7 +130,8 @@ def _pod_added(state: State, added: ev.PodAdded, position: int, at: int) -> None
 def _pod_updated(state: State, updated: ev.PodUpdated, position: int, at: int) -> None:
     pod = _the_pod(state, updated.key, None)
     pod.revision = position
-    if updated.object is UNSET and updated.deletion is None and _only_runs_on(pod, updated, at):
+    if _is_report(updated, pod) and updated.status is not UNSET:
+        _pod_observed(state, pod, read_status(updated.status), position, at)
         return
     before, was_on, spec = state.standing(pod), _place(state, pod), state.spec(pod)
     stayed = pod.deletion is None
@@ -157,7 +159,8 @@ def _pod_updated(state: State, updated: ev.PodUpdated, position: int, at: int) -
             hints.pod_ends(state, spec, position)
         if updated.object is UNSET:
             return
-    _moved(state, pod, spec, was_on, is_on, position)
+    arrived = before is not Standing.BOUND and after is Standing.BOUND
+    _moved(state, pod, spec, was_on, is_on, position, arrived=arrived)
     if after is Standing.BOUND:
         _room_taken(state, is_on, position)
     _look_again(state, pod, position, at)
@@ -180,17 +183,23 @@ def _replace_pod(state: State, pod: Pod, updated: ev.PodUpdated, position: int, 
     return manifest.status
 
 
-def _only_runs_on(pod: Pod, updated: ev.PodUpdated, at: int) -> bool:
-    """Take over the status of a bound Pod that neither ended nor ends; False if it is another case."""
-    if updated.status is UNSET or pod.node is None or pod.phase in TERMINAL_PHASES:
-        return False
-    status = read_status(updated.status)
-    if status.phase in TERMINAL_PHASES:
-        return False
-    pod.phase = status.phase
+def _is_report(updated: ev.PodUpdated, pod: Pod) -> bool:
+    """Whether all that changed is what the node of `pod`, which had not ended, says of it."""
+    return updated.object is UNSET and updated.deletion is None and _runs(pod)
+
+
+def _pod_observed(state: State, pod: Pod, status: PodStatus, position: int, at: int) -> None:
+    """Take over what the node of a Pod that has not ended says of it: it runs, or has ended now."""
     if status.start_time is not None:
         pod.started_us = moment(status.start_time, at)
-    return True
+    if status.phase not in TERMINAL_PHASES:
+        pod.phase = status.phase
+        return
+    assert pod.node is not None
+    state.delist(pod)
+    pod.phase, pod.nominated = status.phase, None
+    hints.pod_left(state, pod.node, state.spec(pod), position)
+    _look_again(state, pod, position, at)
 
 
 def _pod_deleted(state: State, deleted: ev.PodDeleted, position: int, at: int) -> None:
@@ -209,13 +218,12 @@ def _pod_bound(state: State, bound: ev.PodBound, position: int, at: int) -> None
         raise CorruptLog(f"cannot bind Pod {pod.key} to {bound.node}: it is on {pod.node}")
     if bound.node not in state.node_records:
         raise CorruptLog(f"cannot bind Pod {pod.key} to {bound.node}: there is no such node")
-    was_on = _place(state, pod)
-    state.delist(pod)
-    pod.node, pod.nominated, pod.revision = bound.node, None, position
+    promised = pod.nominated if pod.key in state.nominated else None
+    state.bind(pod, bound.node)
+    pod.revision = position
     pod.condition = Condition("True", "", "", at)
-    state.enlist(pod)
-    _moved(state, pod, state.spec(pod), was_on, bound.node, position)
-    _room_taken(state, pod.node, position)
+    _moved(state, pod, state.spec(pod), promised, bound.node, position, arrived=True)
+    _room_taken(state, bound.node, position)
     if pod.group is None:
         state.queue.drop(f"Pod/{pod.key}")
     else:
@@ -298,16 +306,35 @@ def _deletion_in(metadata: Metadata, at: int) -> ev.Deletion | None:
 
 def _place(state: State, pod: Pod) -> str | None:
     """The node that `pod` is on or nominated to, if it uses or keeps anything there."""
-    if state.standing(pod) is Standing.BOUND:
+    if _runs(pod):
         return pod.node
     return pod.nominated if pod.key in state.nominated else None
 
 
-def _moved(state: State, pod: Pod, before: PodSpec, old: str | None, new: str | None, position: int) -> None:
-    """`pod`, whose spec was `before`, has its place on `new` now and had it on `old`."""
+def _runs(pod: Pod) -> bool:
+    """Whether `pod` is on a node and has not ended."""
+    return pod.node is not None and pod.phase not in TERMINAL_PHASES
+
+
+def _moved(
+    state: State,
+    pod: Pod,
+    before: PodSpec,
+    old: str | None,
+    new: str | None,
+    position: int,
+    *,
+    arrived: bool = False,
+) -> None:
+    """`pod`, whose spec was `before`, has its place on `new` now and had it on `old`.
+
+    One that has `arrived` was nominated there at most: scores and rules about other Pods see it only now.
+    """
     after = state.spec(pod)
     if old is not None and old == new:
         hints.pod_changed(state, old, before, after, position)
+        if arrived:
+            hints.pod_came(state, new, after, position)
         return
     if old is not None:
         hints.pod_left(state, old, before, position)
@@ -331,37 +358,42 @@ def _look_again(state: State, pod: Pod, position: int, at: int) -> None:
     if pod.group is None:
         name = f"Pod/{pod.key}"
         if pod.key in state.pods and state.standing(pod) is Standing.PENDING:
-            _review(state, name, pod, position, at)
+            _review_pod(state, name, pod, position, at)
         else:
             state.queue.drop(name)
     else:
-        _review_group(state, state.waits_as(pod), position, at)
+        name, waiting = state.queued_with(pod.group)
+        _review_group(state, name, waiting, position, at)
 
 
-def _review_group(state: State, name: str, position: int, at: int) -> None:
-    """Bring the entity `name`, which is no single Pod, up to date."""
-    oldest = next(iter(state.waiting_as(name).pending), None)
-    if oldest is None:
-        state.queue.drop(name)
-    else:
-        _review(state, name, state.pods[oldest], position, at)
-
-
-def _review(state: State, name: str, oldest: Pod, position: int, at: int) -> None:
-    """Make or update the entity `name`, whose oldest pending Pod is `oldest`."""
+def _review_pod(state: State, name: str, pod: Pod, position: int, at: int) -> None:
+    """Make or update the entity of `pod`, which waits alone."""
     entity = state.queue.entities.get(name)
-    is_pod = oldest.group is None
-    group = None if is_pod else state.group_of(name)
-    uid = oldest.uid if is_pod else "" if group is None else group.uid
+    if entity is None or entity.uid != pod.uid:
+        entity = Entity(name=name, uid=pod.uid, priority=0, timestamp=at, arrival=0, is_pod=True)
+    entity.priority = state.spec(pod).priority
+    entity.arrival = pod.arrival
+    entity.changed = position
+    entity.hold = hold_of_pod(state, pod)
+    state.queue.put(entity)
+
+
+def _review_group(state: State, name: str, waiting: Waiting, position: int, at: int) -> None:
+    """Make, update or drop the entity `name`, as which all of `waiting` wait."""
+    if not waiting.pending:
+        state.queue.drop(name)
+        return
+    entity = state.queue.entities.get(name)
+    oldest = state.pods[next(iter(waiting.pending))]
+    root = state.group_of(name)
+    uid = "" if root is None else root.uid
     if entity is None or entity.uid != uid:  # a group that came, went or was made again is a new entity
-        entity = Entity(name=name, uid=uid, priority=0, timestamp=at, arrival=0, is_pod=is_pod)
-    if is_pod:
-        entity.priority = state.spec(oldest).priority
-    elif group is not None:
-        entity.priority = group.priority
+        entity = Entity(name=name, uid=uid, priority=0, timestamp=at, arrival=0, is_pod=False)
+    if root is not None:
+        entity.priority = root.priority
     entity.arrival = oldest.arrival
     entity.changed = position
-    entity.hold = hold_of(state, entity, oldest)
+    entity.hold = hold_of_group(state, root, waiting, oldest)
     state.queue.put(entity)
 
 
@@ -370,8 +402,7 @@ def _member_left(state: State, pod: Pod, group: str, position: int, at: int) -> 
 
     That neither wakes nor holds the others, unless they are all being deleted.
     """
-    name = state.forest.waits_as(group)
-    waiting = state.waiting_as(name)
+    name, waiting = state.queued_with(group)
     if not waiting.pending:
         state.queue.drop(name)
         return
@@ -379,9 +410,9 @@ def _member_left(state: State, pod: Pod, group: str, position: int, at: int) -> 
     oldest = state.pods[next(iter(waiting.pending))]
     if oldest.arrival > entity.snapshot:  # whoever waits came while the attempt was made: a new entity
         state.queue.drop(name)
-        _review(state, name, oldest, position, oldest.queued_us)
+        _review_group(state, name, waiting, position, oldest.queued_us)
     elif waiting.dying:
-        _review_group(state, name, position, at)
+        _review_group(state, name, waiting, position, at)
     elif entity.arrival == pod.arrival:
         entity.arrival = oldest.arrival
         state.queue.put(entity)
@@ -451,9 +482,12 @@ def _what_helps(state: State, entity: Entity, pods: Iterable[Pod], asks: Asks) -
     them apart; a Pod with such rules can be helped by any Pod and any node. A single Pod can clear a
     node of somebody whose unit also keeps it away from elsewhere, once a Pod of the unit comes there.
     With topology constraints it also counts what is in use in each domain, and which node is in which.
+    Without a node no filter has refused anybody, so that any node that comes is worth a look.
     """
     if any(shape.peer is not None for shape in asks.shapes) or _is_constrained(state, entity):
         return Stir.RULE
+    if not state.node_records:
+        return Stir.MOVE
     told_apart = state.has_terms
     if told_apart and entity.is_pod:
         return Stir.MOVE
@@ -578,7 +612,7 @@ def _put_group(state: State, group: Group, position: int, at: int) -> None:
     if group.kind == POD_GROUP and group.deletion is not None:
         state.released[group.key] = None
     for name in concerned:
-        _review_group(state, name, position, at)
+        _review_group(state, name, state.waiting_as(name), position, at)
 
 
 def _group_deleted(state: State, deleted: ev.Deleted, position: int, at: int) -> None:
@@ -592,7 +626,7 @@ def _group_deleted(state: State, deleted: ev.Deleted, position: int, at: int) ->
     if kind == POD_GROUP:
         state.released.pop(deleted.key, None)
     for name in concerned:
-        _review_group(state, name, position, at)
+        _review_group(state, name, state.waiting_as(name), position, at)
 
 
 def _keep_what_was_said(state: State, kind: str, key: str, position: int, at: int) -> None:

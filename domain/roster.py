@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from domain.node_facts import NodeFacts
 from domain.resources import CPU, MEMORY, PODS
 from domain.shapes import PodShape
+from domain.taints import Taint
 
 Mask: TypeAlias = NDArray[np.bool_]
 Whole: TypeAlias = NDArray[np.int64] | NDArray[np.object_]
@@ -81,6 +82,21 @@ class Domains:
         return sums
 
 
+class Images:
+    """Which images are on how many of the nodes of a cluster."""
+
+    def __init__(self, cluster: Sequence[NodeFacts]) -> None:
+        self._cluster = cluster
+        self._holders: dict[str, int] = {}
+
+    def spread(self, size: int, image: str) -> int:
+        """`size` times the share of nodes that have `image`, rounded down."""
+        holders = self._holders.get(image)
+        if holders is None:
+            holders = self._holders[image] = sum(image in node.images for node in self._cluster)
+        return size * holders // len(self._cluster)
+
+
 class Balance(NamedTuple):
     """cpu × memory of each node, and 50 divided by it, to compare their utilisations.
 
@@ -95,10 +111,13 @@ class Roster:
     """The facts of N nodes.
 
     `resources` are `pods`, `cpu`, `memory`, then every other resource that some node has, sorted, or
-    those that are given; `allocatable` is of shape (R, N).
+    those that are given; `allocatable` is of shape (R, N). `images` are those of the whole cluster, of
+    which the nodes may be a part.
     """
 
-    def __init__(self, nodes: Iterable[NodeFacts], resources: list[str] | None = None) -> None:
+    def __init__(
+        self, nodes: Iterable[NodeFacts], resources: list[str] | None = None, images: Images | None = None
+    ) -> None:
         self.facts = sorted(nodes, key=lambda facts: facts.name)
         self.names = [facts.name for facts in self.facts]
         self.row = {name: row for row, name in enumerate(self.names)}
@@ -112,6 +131,17 @@ class Roster:
         )
         self.balance = _balance(self.allocatable[self.column[CPU]], self.allocatable[self.column[MEMORY]])
         """None where the products do not fit int64."""
+        self.images = Images(self.facts) if images is None else images
+        self.cordoned = np.array([facts.unschedulable for facts in self.facts], dtype=np.bool_)
+        """The nodes that are unschedulable."""
+        self.stocked = [row for row, facts in enumerate(self.facts) if facts.images]
+        """The rows of the nodes that report any images."""
+        numbers: dict[tuple[Taint, ...], int] = {}
+        self._tainted = np.array(
+            [numbers.setdefault(facts.taints, len(numbers)) for facts in self.facts], dtype=np.intp
+        )
+        self._taints = list(numbers)
+        """The distinct taints of nodes, to which `_tainted` has an index for each node."""
         self._labels: dict[str, Labels] = {}
         self._domains: dict[str, Domains] = {}
         self._offered: dict[str, Whole] = {}
@@ -148,7 +178,7 @@ class Roster:
         part = self._parts.get((key, domain))
         if part is None:
             facts = [self.facts[row] for row in self.domains(key).rows_of(domain).tolist()]
-            part = self._parts[key, domain] = Roster(facts, self.resources)
+            part = self._parts[key, domain] = Roster(facts, self.resources, self.images)
         return part
 
     def remembered(self, what: Callable[..., T], shape: PodShape, *more: Hashable) -> T:
@@ -170,15 +200,9 @@ class Roster:
         mask[[self.row[name] for name in names if name in self.row]] = True
         return mask
 
-    def each(self, facts: Callable[[NodeFacts], Hashable], judge: Callable[[Any], T]) -> list[T]:
-        """`judge(facts(node))` for every node, asked once for each distinct value of `facts`."""
-        verdicts: dict[Hashable, T] = {}
-        result = []
-        for value in map(facts, self.facts):
-            if value not in verdicts:
-                verdicts[value] = judge(value)
-            result.append(verdicts[value])
-        return result
+    def by_taints(self, judge: Callable[[tuple[Taint, ...]], int], dtype: type[Element]) -> NDArray[Element]:
+        """What `judge` says of the taints of each node, asked once for each distinct value."""
+        return np.array([judge(taints) for taints in self._taints], dtype=dtype)[self._tainted]
 
 
 def _resources(nodes: Iterable[NodeFacts]) -> list[str]:

@@ -128,6 +128,28 @@ class State:
                     self._wait_above(pod)
                 self.forest.count(pod.group)
 
+    def bind(self, pod: Pod, node: str) -> None:
+        """Put `pod`, which has no node yet, on `node`: as `delist`, the change, and `enlist`.
+
+        One that leaves our queue for it counts in its group as before.
+        """
+        if self.standing(pod) is not Standing.PENDING:
+            self.delist(pod)
+            pod.node, pod.nominated = node, None
+            self.enlist(pod)
+            return
+        self.nominated.pop(pod.key, None)
+        pod.node, pod.nominated = node, None
+        self._take(node, pod, 1)
+        if pod.disruption is not None:
+            self.evicted[pod.key] = None
+        if pod.group is not None:
+            members = self.members[pod.group]
+            self._leave(members, pod)
+            members.of(Standing.BOUND)[pod.key] = None
+            if not self.forest.is_alone(pod.group):
+                self._leave_above(pod)
+
     def found_pods(self, pods: Sequence[Pod]) -> None:
         """Add all its Pods to a State that has its groups: as `enlist` of one after the other, but faster.
 
@@ -255,11 +277,27 @@ class State:
 
     def _exchange(self, kind: str, key: str, group: Group | None) -> tuple[str, ...]:
         """Put `group` where one is or may be; the names of all entities this makes, changes or ends."""
+        if self._stays_alone(kind, key, group):
+            self._put_in_place(kind, key, group)
+            return (f"{POD_GROUP}/{key}",)
         leaves = self.leaves_of(kind, key)
         moved = [self.pods[pod] for leaf in leaves for pod in self.members_of(leaf).pending]
-        concerned = dict.fromkeys(map(self.forest.waits_as, leaves))
+        of_these = [*((leaf, POD_GROUP) for leaf in leaves), (key, kind)]
+        concerned = dict.fromkeys(self.forest.waits_as(*each) for each in of_these)
         for pod in moved:
             self._leave_above(pod)
+        self._put_in_place(kind, key, group)
+        for pod in moved:
+            self._wait_above(pod)
+        concerned.update(dict.fromkeys(self.forest.waits_as(*each) for each in of_these))
+        return tuple(concerned)
+
+    def _stays_alone(self, kind: str, key: str, group: Group | None) -> bool:
+        """Whether this is a PodGroup without a parent, before and after: its Pods wait as they did."""
+        return kind == POD_GROUP and self.forest.is_alone(key) and (group is None or group.parent is None)
+
+    def _put_in_place(self, kind: str, key: str, group: Group | None) -> None:
+        """Put `group` where one is or may be, whoever waits as it."""
         groups = self.groups_of(kind)
         before = groups.get(key)
         if group is not None:
@@ -272,10 +310,6 @@ class State:
             self.forest.drop(before)
         if group is not None:
             self.forest.put(group)
-        for pod in moved:
-            self._wait_above(pod)
-        concerned.update(dict.fromkeys(map(self.forest.waits_as, leaves)))
-        return tuple(concerned)
 
     def found_groups(self, groups: Iterable[Group]) -> None:
         """Add all its groups to a State that has no Pods yet: as `put_group` of one after the other."""
@@ -300,6 +334,13 @@ class State:
             return self._waiting.get(name) or Waiting()
         whole = self.forest.is_alone(key) or self.forest.waits_as(key) == name
         return self.members_of(key) if whole else Waiting()
+
+    def queued_with(self, group: str) -> tuple[str, Waiting]:
+        """The name of the entity as which Pods of `group` wait, and all who wait as it."""
+        if self.forest.is_alone(group):
+            return f"{POD_GROUP}/{group}", self.members.get(group) or Waiting()
+        name = self.forest.waits_as(group)
+        return name, self.waiting_as(name)
 
     def pending_of(self, entity: Entity) -> Iterator[Pod]:
         """The Pods that wait as `entity`, oldest first, dying ones included."""

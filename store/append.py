@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from operator import ge
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -39,7 +39,7 @@ class Batch:
         if (self.guard is None) != (self.snapshot_position is None):
             raise ValueError("a guard and a snapshot position go together")
         for draft in self.drafts:
-            if len(draft.subjects) > 1 and any(left >= right for left, right in pairwise(draft.subjects)):
+            if any(map(ge, draft.subjects, draft.subjects[1:])):
                 raise ValueError(f"subjects must be sorted and without repetition: {draft.subjects}")
 
 
@@ -125,13 +125,12 @@ class Unwritten:
 
     def _index(self, position: int, subjects: Sequence[str], objects: int) -> int:
         """Index an event by subject; new subjects get the ids after `objects`. Returns the newest id."""
-        stream_id = self.head.id
+        stream_id, known, new_ids = self.head.id, self._known, self.new_ids
         for subject in subjects:
-            object_id = self._known.get(subject) or self.new_ids.get(subject)
+            object_id = known.get(subject) or new_ids.get(subject)
             if object_id is None:
-                objects += 1
-                object_id = objects
-                self.new_ids[subject] = object_id
+                object_id = objects = objects + 1
+                new_ids[subject] = object_id
                 self._objects.append((stream_id, subject, object_id))
             self._subjects.append((stream_id, object_id, position))
         return objects

@@ -35,6 +35,9 @@ WINDOW_VERSION: Final = 2
 CHUNK: Final = 2000
 """Events an import writes at a time, and between two reports of progress."""
 
+_ZSTD: Final = b"\x28\xb5\x2f\xfd"
+_GZIP: Final = b"\x1f\x8b"
+_OTHER_NEWLINES: Final = "its line ends in CR LF, as if something had converted the file: take the original"
 _PREFIX: Final = b'{"hash":"'
 _MIDDLE: Final = b'","event":'
 _START: Final = b'","start":'
@@ -74,15 +77,45 @@ class Archive:
 
 
 def open_archive(path: Path, mode: Literal["r", "w"]) -> BinaryIO:
-    """The bytes of the archive at `path`, through zstd when the name ends in `.zst`."""
-    file = path.open("rb" if mode == "r" else "wb")
+    """The bytes of the archive at `path`, written through zstd when the name ends in `.zst`."""
+    if mode == "r":
+        return decompressed(path.open("rb"))
+    file = path.open("wb")
     if path.suffix != ".zst":
         return file
-    if mode == "r":
-        reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True, closefd=True)
-        return io.BufferedReader(cast(io.RawIOBase, reader))
     writer = zstandard.ZstdCompressor(write_checksum=True).stream_writer(file, closefd=True)
     return io.BufferedWriter(cast(io.RawIOBase, writer))
+
+
+def decompressed(file: BinaryIO) -> BinaryIO:
+    """The bytes of `file`, through zstd when they begin as zstd does. Reading them may raise BadArchive."""
+    buffered = file if isinstance(file, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, file))
+    if not buffered.peek(len(_ZSTD)).startswith(_ZSTD):
+        return buffered
+    return io.BufferedReader(_Decompressed(buffered))
+
+
+class _Decompressed(io.RawIOBase):
+    """What a file that is compressed with zstd holds."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True, closefd=True)
+        self._lines = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        try:
+            count = self._reader.readinto(buffer)
+        except zstandard.ZstdError as error:
+            raise BadArchive(f"cannot be decompressed: {error}", line=self._lines + 1) from error
+        self._lines += bytes(buffer[:count]).count(b"\n")
+        return count
+
+    def close(self) -> None:
+        self._reader.close()  # type: ignore[no-untyped-call]
+        super().close()
 
 
 def export_log(
@@ -219,7 +252,7 @@ _Content = tuple[StoredEvent, tuple[str, ...]]
 
 
 def _open(source: Iterable[bytes]) -> tuple[ArchiveHeader, Beginning | None, Iterator[_Content]]:
-    lines = _numbered_lines(source)
+    lines = enumerate(source, 1)
     _, first = next(lines, (1, b""))
     header = _parse_header(first)
     beginning = _parse_beginning(header, lines) if header.start_lines else None
@@ -277,16 +310,11 @@ def _carried(beginning: Beginning) -> Iterator[_Content]:
         yield StoredEvent(envelope.position, envelope.kind, envelope.at, line, digest), envelope.subjects
 
 
-def _numbered_lines(source: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
-    number = 0
-    try:
-        for number, line in enumerate(source, 1):
-            yield number, line
-    except zstandard.ZstdError as error:
-        raise BadArchive(f"cannot be decompressed: {error}", line=number + 1) from error
-
-
 def _parse_header(line: bytes) -> ArchiveHeader:
+    if not line:
+        raise BadArchive(f"this is not a {FORMAT} file: there is nothing in it, or it is cut off", line=1)
+    if line.startswith(_GZIP):
+        raise BadArchive("this is compressed with gzip, not zstd: decompress it first", line=1)
     try:
         claim = msgspec.json.decode(line, type=_Claim)
     except msgspec.DecodeError as error:
@@ -302,7 +330,7 @@ def _parse_header(line: bytes) -> ArchiveHeader:
     try:
         header = msgspec.json.decode(line, type=ArchiveHeader)
         if canonical(header) + b"\n" != line:
-            raise ValueError("it is not canonical")
+            raise ValueError(_OTHER_NEWLINES if line.endswith(b"\r\n") else "it is not canonical")
         _parse_hash(header.chain_hash)
         _check_header(header)
     except ValueError as error:  # msgspec's errors are ValueErrors too
@@ -355,6 +383,8 @@ def _split(raw: bytes, middle: bytes, number: int, position: int | None) -> tupl
     if raw[:_EVENT_AT] == _PREFIX + digest + middle and raw.endswith(b"}\n"):
         with contextlib.suppress(ValueError):
             return raw[_EVENT_AT:-2], _parse_hash(digest.decode())
+    if raw.endswith(b"}\r\n"):
+        raise BadArchive(_OTHER_NEWLINES, line=number, position=position)
     what = "the line" if position is None else f"position {position}"
     raise BadArchive(
         f'{what} is cut off or not of the form {{"hash":…{middle[2:].decode()}…}}',

@@ -86,10 +86,10 @@ class IdempotencyMismatch(StoreError):
 
 
 class StreamNotEmpty(StoreError):
-    """An import needs a stream without events."""
+    """What is imported or kept needs a stream without events."""
 
     def __init__(self, stream: str, head: int) -> None:
-        super().__init__(f"stream {stream!r} already has {head} events; import into an empty one")
+        super().__init__(f"stream {stream!r} already has {head} events: name one that has none")
         self.stream = stream
         self.head = head
 

@@ -4,9 +4,9 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
-from sqlalchemy import BindParameter, ColumnElement, Connection, Select, and_, bindparam, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, select
 from sqlalchemy.exc import DBAPIError
 
 from domain.envelope import Draft
@@ -24,6 +24,9 @@ PAGE: Final = 1000
 HISTORY_PAGE: Final = 2_000
 """The same for events that lie here and there in the log."""
 
+_LAST_POSITION: Final = 2**63 - 1
+"""The greatest that the databases can hold."""
+
 KNOWN_OBJECTS: Final = 1 << 18
 """Objects whose ids are kept in memory; beyond it they are forgotten and looked up again."""
 
@@ -31,14 +34,45 @@ Outcome = Appended | GangerError
 """What became of one of several batches."""
 
 # Statements that are run often are made once: their cache keys are then computed once as well.
-_EVENTS = (
-    select(events.c.position, events.c.type, events.c.at_us, events.c.line, events.c.hash)
-    .where(events.c.stream_id == bindparam("stream_id"))
-    .order_by(events.c.position)
+_EVENTS = select(events.c.position, events.c.type, events.c.at_us, events.c.line, events.c.hash).where(
+    events.c.stream_id == bindparam("stream_id")
 )
-_TAIL = _EVENTS.where(events.c.position > bindparam("after"))
+_IN_ORDER = _EVENTS.order_by(events.c.position)
+_TAIL = _IN_ORDER.where(events.c.position > bindparam("after"))
 _PAGE = _TAIL.where(events.c.position <= bindparam("until"))
-_AT_POSITIONS = _EVENTS.where(events.c.position.in_(bindparam("positions", expanding=True)))
+_AT_POSITIONS = _IN_ORDER.where(events.c.position.in_(bindparam("positions", expanding=True)))
+
+
+class _Scattered(NamedTuple):
+    """A page of events that lie here and there in the log, oldest or newest first."""
+
+    forward: Select[int, str, int, bytes, bytes]
+    backward: Select[int, str, int, bytes, bytes]
+
+
+def _scattered(query: Select[int, str, int, bytes, bytes], position: ColumnElement[int]) -> _Scattered:
+    """The pages of `query`, which an index finds in the order of `position`."""
+    page = query.where(position > bindparam("after"), position <= bindparam("until")).limit(bindparam("size"))
+    return _Scattered(page.order_by(position), page.order_by(position.desc()))
+
+
+_OF_SUBJECT: Final = _scattered(
+    _EVENTS.join_from(
+        objects,
+        subjects,
+        and_(subjects.c.stream_id == objects.c.stream_id, subjects.c.object_id == objects.c.id),
+    )
+    .join(
+        events,
+        and_(events.c.stream_id == subjects.c.stream_id, events.c.position == subjects.c.position),
+    )
+    .where(objects.c.subject == bindparam("subject")),
+    subjects.c.position,
+)
+# The type must stand in the statement for the database to see that the partial index serves it.
+_OF_TYPE: Final = _scattered(
+    _EVENTS.where(events.c.type == bindparam("type", literal_execute=True)), events.c.position
+)
 _HEAD = select(streams.c.id, streams.c.position, streams.c.hash, streams.c.at_us).where(
     streams.c.name == bindparam("stream")
 )
@@ -159,16 +193,7 @@ class EventLog:
 
         The cost follows how many they are, not the length of the log.
         """
-        with self.store.reading() as connection:
-            stream_id = self._stream_id(connection)
-            object_id = connection.execute(
-                select(objects.c.id).where(objects.c.stream_id == stream_id, objects.c.subject == subject)
-            ).scalar()
-        if object_id is None:
-            return
-        position = subjects.c.position
-        query = select(position).where(subjects.c.stream_id == stream_id, subjects.c.object_id == object_id)
-        yield from self._pages(query, position, after, until, limit, newest_first)
+        yield from self._pages(_OF_SUBJECT, {"subject": subject}, after, until, limit, newest_first)
 
     def of_type(
         self,
@@ -183,13 +208,7 @@ class EventLog:
 
         An index finds `GroupAttempted`; any other type is looked for in the whole range.
         """
-        with self.store.reading() as connection:
-            stream_id = self._stream_id(connection)
-        position = events.c.position
-        # The value must stand in the statement for the database to see that the partial index serves it.
-        wanted: BindParameter[str] = bindparam("type", type, literal_execute=True)
-        query = select(position).where(events.c.stream_id == stream_id, events.c.type == wanted)
-        yield from self._pages(query, position, after, until, limit, newest_first)
+        yield from self._pages(_OF_TYPE, {"type": type}, after, until, limit, newest_first)
 
     def begins_after(self) -> int:
         """The position before the first event: 0, unless the log is a window of a longer one."""
@@ -323,30 +342,27 @@ class EventLog:
 
     def _pages(
         self,
-        query: Select[int],
-        position: ColumnElement[int],
+        query: _Scattered,
+        what: dict[str, str],
         after: int,
         until: int | None,
         limit: int | None,
         newest_first: bool,
     ) -> Iterator[StoredEvent]:
-        """The events at the positions that `query` gives, a page at a time."""
-        low, high = after, until
-        query = query.order_by(position.desc() if newest_first else position).correlate(None)
+        """What `query` finds, a page at a time; `what` are its parameters beside bounds and size."""
+        statement = query.backward if newest_first else query.forward
+        low, high = after, _LAST_POSITION if until is None else until
         left = limit
         while left is None or left > 0:
             size = HISTORY_PAGE if left is None else min(HISTORY_PAGE, left)
-            bounded = query.where(position > low).limit(size)
-            if high is not None:
-                bounded = bounded.where(position <= high)
             with self.store.reading() as connection:
-                at_these = _EVENTS.where(events.c.position.in_(bounded))
-                page = _fetch(connection, at_these, stream_id=self._stream_id(connection))
-            yield from reversed(page) if newest_first else page
+                bounds = {"stream_id": self._stream_id(connection), "after": low, "until": high, "size": size}
+                page = _fetch(connection, statement, **what, **bounds)
+            yield from page
             if len(page) < size:
                 return
             if newest_first:
-                high = page[0].position - 1
+                high = page[-1].position - 1
             else:
                 low = page[-1].position
             left = None if left is None else left - size

@@ -88,6 +88,7 @@ EXPRESSIONS = [
     {"key": ZONE, "operator": "DoesNotExist"},
     {"key": "size", "operator": "Gt", "values": ["7"]},
     {"key": "size", "operator": "Lt", "values": ["10"]},
+    {"key": "size", "operator": "Gt", "values": ["large"]},
 ]
 FIELDS = [
     {"key": "metadata.name", "operator": "In", "values": ["n1"]},

@@ -1,7 +1,8 @@
 """Random small clusters with little room and everything in them that decisions look at.
 
-Two to six nodes with zones, racks, GPUs and taints; running Pods and groups of low priority; gangs, basic
-groups and trees, with topology constraints, rules about other Pods, budgets; then changes of all that.
+Two to six nodes with zones, racks, GPUs, taints and images; running Pods and groups of low priority;
+gangs, basic groups and trees, with topology constraints, rules about other Pods, budgets; then changes of
+all that.
 """
 
 from itertools import count
@@ -140,7 +141,7 @@ class SmallCluster:
             labels[ZONE] = random.choice("ab")
         if random.random() < 0.9:
             labels[RACK] = random.choice(("r1", "r2", "r3"))
-        return node(
+        made = node(
             name,
             cpu=random.choice(("1", "2", "3", "4")),
             memory=random.choice(("3Gi", "8Gi", "8Gi")),
@@ -150,6 +151,10 @@ class SmallCluster:
             taints=random.choice(([], [], [], [], [DEDICATED], [DISLIKED])),
             unschedulable=random.random() < 0.06,
         )
+        if random.random() < 0.2:
+            size = random.choice((200, 900)) << 20
+            made["status"]["images"] = [{"names": ["app:latest"], "sizeBytes": size}]
+        return made
 
     def _budget(self) -> Manifest:
         random = self.random

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec import UNSET
@@ -14,7 +14,6 @@ from domain.envelope import Draft
 from domain.errors import CorruptLog, Expired, GangerError, PositionConflict, Refused
 from domain.events import Added, Event, Payload, PodAdded, PodUpdated, Updated
 from domain.reducer import fold
-from domain.scheduling.cycle import Decision
 from domain.state import FORMAT, State, decode_state, encode_state
 from domain.upcast import CURRENT, draft
 from store.append import Batch as AppendedBatch
@@ -23,10 +22,13 @@ from store.errors import StoreError
 from store.log import EventLog, before_beginning
 from store.snapshots import Snapshots
 from store.verify import verify as verify_chain
-from worker.batch import Batch, Outcome, Request
 from worker.clocks import Clock
 from worker.shown import SystemClass, Visible, all_visible, as_shown, counts_of, record_at, visible_of
 from worker.turns import Turns
+
+if TYPE_CHECKING:  # who only reads needs neither admission nor the cycle, which take long to import
+    from domain.scheduling.cycle import Decision
+    from worker.batch import Batch, Outcome, Request
 
 SNAPSHOT_EVERY = 1_000
 """Events between two snapshots of a small cluster; folding so many takes some hundredths of a second."""
@@ -211,7 +213,7 @@ class Cluster:
         actor: str = USER,
         dry_run: bool = False,
         idempotency_key: str | None = None,
-    ) -> list[Outcome]:
+    ) -> "list[Outcome]":
         """Create or update objects by their whole manifests, as one batch in the order given.
 
         Raises a Refused, and appends nothing of the batch, if one of them is not taken.
@@ -225,7 +227,7 @@ class Cluster:
 
     def create(
         self, manifest: dict[str, Any], *, namespace: str | None, actor: str = USER, dry_run: bool = False
-    ) -> Outcome:
+    ) -> "Outcome":
         """Create an object. Raises a Refused if it is not taken."""
         return self._request(
             lambda batch: batch.create(manifest, namespace=namespace), actor=actor, dry_run=dry_run
@@ -233,7 +235,7 @@ class Cluster:
 
     def replace(
         self, manifest: dict[str, Any], *, namespace: str | None, actor: str = USER, dry_run: bool = False
-    ) -> Outcome:
+    ) -> "Outcome":
         """Replace an object that exists. Raises a Refused if that is not taken."""
         return self._request(
             lambda batch: batch.replace(manifest, namespace=namespace), actor=actor, dry_run=dry_run
@@ -241,13 +243,13 @@ class Cluster:
 
     def replace_status(
         self, manifest: dict[str, Any], *, namespace: str | None, actor: str = USER, dry_run: bool = False
-    ) -> Outcome:
+    ) -> "Outcome":
         """Replace an object's status. Raises a Refused if that is not taken."""
         return self._request(
             lambda batch: batch.replace_status(manifest, namespace=namespace), actor=actor, dry_run=dry_run
         )
 
-    def configure(self, document: dict[str, Any], *, actor: str = USER, dry_run: bool = False) -> Outcome:
+    def configure(self, document: dict[str, Any], *, actor: str = USER, dry_run: bool = False) -> "Outcome":
         """Configure the scheduler by a whole KubeSchedulerConfiguration. Raises Invalid, BadRequest."""
         return self._request(lambda batch: batch.configure(document), actor=actor, dry_run=dry_run)
 
@@ -258,7 +260,7 @@ class Cluster:
         grace: int | None = None,
         actor: str = USER,
         dry_run: bool = False,
-    ) -> list[Outcome]:
+    ) -> "list[Outcome]":
         """Delete objects as one batch. Raises NotFound, and deletes none, if one is not there."""
         return self._request(
             lambda batch: [batch.delete(kind, key, grace=grace) for kind, key in targets],
@@ -266,7 +268,9 @@ class Cluster:
             dry_run=dry_run,
         )
 
-    def answer(self, requests: Sequence[Request[Result]], *, actor: str = USER) -> list[Result | GangerError]:
+    def answer(
+        self, requests: "Sequence[Request[Result]]", *, actor: str = USER
+    ) -> list[Result | GangerError]:
         """What becomes of independent requests: each sees those before it, and is a batch of its own.
 
         All are committed in one transaction, so that many callers share one sync of the disk. One that
@@ -287,7 +291,7 @@ class Cluster:
                 return results
 
     def _admit_all(
-        self, requests: Sequence[Request[Result]], actor: str
+        self, requests: "Sequence[Request[Result]]", actor: str
     ) -> tuple[list[Result | GangerError], list[AppendedBatch], list[Payload]]:
         batch = self.new_batch()
         results: list[Result | GangerError] = []
@@ -309,8 +313,10 @@ class Cluster:
                 appends.append(AppendedBatch(drafts=drafts, at=at))
         return results, appends, batch.payloads
 
-    def new_batch(self) -> Batch:
+    def new_batch(self) -> "Batch":
         """An empty batch on the present State."""
+        from worker.batch import Batch
+
         return Batch(self.state, self.manifest_at, now=self.clock.now(), new_uid=self._new_uid)
 
     def append(
@@ -339,7 +345,7 @@ class Cluster:
                 return []
             return self._fold_own(payloads, appended.first, at)
 
-    def commit(self, decision: Decision, *, epoch: int | None = None) -> list[Event]:
+    def commit(self, decision: "Decision", *, epoch: int | None = None) -> list[Event]:
         """Append a decision as one batch if it still stands on what came after its snapshot.
 
         Raises CommitConflict, and appends nothing, if it does not, and StaleEpoch if another worker
@@ -358,7 +364,7 @@ class Cluster:
             )
             return self._fold_own(decision.payloads, appended.first, at)
 
-    def commit_run(self, decisions: Iterable[Decision], *, epoch: int | None = None) -> list[Event]:
+    def commit_run(self, decisions: "Iterable[Decision]", *, epoch: int | None = None) -> list[Event]:
         """Append decisions in one transaction, each as a batch of its own.
 
         The next one is asked for when those before it are folded: it is made on the State to which they
@@ -379,7 +385,7 @@ class Cluster:
             return events
 
     def _assume(
-        self, decisions: Iterable[Decision], epoch: int | None
+        self, decisions: "Iterable[Decision]", epoch: int | None
     ) -> tuple[list[AppendedBatch], list[Event]]:
         """The batches and events of `decisions`, which are folded and told to nobody."""
         batches: list[AppendedBatch] = []
@@ -394,7 +400,7 @@ class Cluster:
 
     def _request(
         self,
-        admit: Callable[[Batch], Result],
+        admit: "Callable[[Batch], Result]",
         *,
         actor: str,
         dry_run: bool,
@@ -491,7 +497,7 @@ def _snapshot_every(state: State) -> int:
     return SNAPSHOT_EVERY * min(1 + size // SMALL, MOST_SMALL_ONES)
 
 
-def _drafts(decision: Decision) -> list[Draft]:
+def _drafts(decision: "Decision") -> list[Draft]:
     return [draft(payload, actor=SCHEDULER, cause=decision.cause) for payload in decision.payloads]
 
 

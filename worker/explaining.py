@@ -1,5 +1,6 @@
 """`why`: finds in the log what an explanation needs beside the State, now or at any past position."""
 
+import time
 from itertools import takewhile
 
 from msgspec.structs import replace
@@ -23,7 +24,6 @@ from store.chain import StoredEvent
 from store.tables import ATTEMPT
 from worker.cluster import Cluster
 from worker.history import attempt_in
-from worker.proving import help_for
 from worker.shown import Record, SystemClass, record_of, visible_of
 
 
@@ -59,7 +59,17 @@ def why(
     told = _again(cluster, told, level)
     if budget is None or not level or told.entity is None:
         return told
+    from worker.proving import help_for
+
     return with_help(told, help_for(cluster, state, kind.name, key, now=past.now, budget=budget))
+
+
+def until(deadline: float) -> Budget | None:
+    """A budget that also ends `deadline` seconds from now; None if that is at once."""
+    if deadline <= 0:
+        return None
+    end = time.monotonic() + deadline
+    return Budget(stop=lambda: time.monotonic() >= end)
 
 
 def _again(cluster: Cluster, told: Explanation, level: int) -> Explanation:

@@ -7,12 +7,15 @@ as failed and stays, but for a forced deletion (no grace), of which the kubelet 
 """
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
+from typing import Any
 
 from domain.admission.pods import DEFAULT_GRACE_SECONDS
 from domain.events import (
     BindingFailed,
     Event,
+    Fact,
     NodeAdded,
     PodAdded,
     PodBound,
@@ -26,6 +29,12 @@ from domain.times import SECOND, rfc3339
 from worker.batch import Batch
 
 ACTOR = "kubelet"
+
+_POD_OF: Mapping[type[Fact], Callable[[Any], str]] = {
+    **dict.fromkeys((PodAdded, PodUpdated, PodDeleted), attrgetter("key")),
+    **dict.fromkeys((PodBound, PodEvicted, BindingFailed), attrgetter("pod")),
+}
+"""The key of the Pod that an event may give something to do, by type of event."""
 
 
 class Kubelet:
@@ -41,14 +50,13 @@ class Kubelet:
     def observe(self, state: State, events: Iterable[Event]) -> None:
         """Take note of what `events` did to `state`."""
         for event in events:
-            match event.payload:
-                case PodAdded() | PodUpdated() | PodDeleted() as changed:
-                    self._note(state, changed.key)
-                case PodBound() | PodEvicted() | BindingFailed() as changed:
-                    self._note(state, changed.pod)
-                case NodeAdded() as added:
-                    for key in self._stranded.pop(added.key, ()):
-                        self._note(state, key)
+            payload = event.payload
+            pod_of = _POD_OF.get(type(payload))
+            if pod_of is not None:
+                self._note(state, pod_of(payload))
+            elif isinstance(payload, NodeAdded):
+                for key in self._stranded.pop(payload.key, ()):
+                    self._note(state, key)
 
     def next_due(self, state: State) -> int | None:
         """The moment of the next thing to happen, in microseconds; None if there is none."""

@@ -22,7 +22,10 @@ from worker.kubelet import ACTOR, Kubelet
 
 
 class Limits(NamedTuple):
-    """A run of decisions ends once it has so many decisions or events, or has taken so many seconds."""
+    """A run of decisions ends once it has so many decisions or events, or has taken so many seconds.
+
+    With no decisions only nodes act.
+    """
 
     decisions: int = 64
     events: int = 1_000
@@ -69,17 +72,24 @@ class Worker:
         """Do the next thing that is due, if any; whether there was one."""
         with self.cluster.lock:
             self.cluster.refresh()
-            return self._let_nodes_act() or self._decide()
+            return self._let_nodes_act() or (self.limits.decisions > 0 and self._decide())
+
+    def let_nodes_act(self) -> None:
+        """Let nodes do all that is due by now, while nobody is scheduled."""
+        with self.cluster.lock:
+            self.cluster.refresh()
+            while self._let_nodes_act():
+                pass
 
     def next_due(self) -> int | None:
         """The earliest moment at which time alone moves something; 0: at once; None: never."""
-        state = self.cluster.state
-        moments = (
-            self._kubelet.next_due(state),
-            state.queue.next_due(),
-            state.queue.next_to_speak(self.cluster.clock.now()),
-        )
-        return min((moment for moment in moments if moment is not None), default=None)
+        acts = self._kubelet.next_due(self.cluster.state)
+        return earliest(acts, self.next_decision() if self.limits.decisions else None)
+
+    def next_decision(self) -> int | None:
+        """The earliest moment at which somebody is to be decided for; None: never."""
+        queue = self.cluster.state.queue
+        return earliest(queue.next_due(), queue.next_to_speak(self.cluster.clock.now()))
 
     def advance(self, clock: VirtualClock, until: int) -> None:
         """Do all that falls due up to `until`, and stop the clock there."""
@@ -171,6 +181,11 @@ class Worker:
             now = time.perf_counter()
             for decision, began in made:
                 self._timed(decision.attempt, now - began)
+
+
+def earliest(*moments: int | None) -> int | None:
+    """The first of `moments`, of which None is never."""
+    return min((moment for moment in moments if moment is not None), default=None)
 
 
 class _Run:

@@ -11,6 +11,7 @@ FORMS = "a position (120), an RFC 3339 time (2026-01-01T00:00:00Z) or an age (-2
 
 _AGE = re.compile(r"-(?P<count>\d+)(?P<unit>[smhd])")
 _UNITS = {"s": SECOND, "m": 60 * SECOND, "h": 3600 * SECOND, "d": 86_400 * SECOND}
+_LONGEST_D = 36_500
 
 
 class Moment(NamedTuple):
@@ -42,7 +43,7 @@ def span_of(text: str) -> int:
     span = _AGE.fullmatch(f"-{text}")
     if span is None:
         raise ValueError("must be a length of time, such as 90s, 15m or 2h")
-    return int(span["count"]) * _UNITS[span["unit"]]
+    return _length(span)
 
 
 def time_of(cluster: Cluster, text: str) -> int:
@@ -53,20 +54,26 @@ def time_of(cluster: Cluster, text: str) -> int:
 
 
 def _time_of(cluster: Cluster, position: int) -> int:
-    stored = cluster.log.get(position) if position else None
-    if stored is not None:
-        return stored.at
     head = cluster.log.head()
     if position > head.position:
         raise Expired(f"position {position} is in the future: the log ends at {head.position}")
-    return 0
+    stored = cluster.log.get(position) if position else None
+    return 0 if stored is None else stored.at
 
 
 def _time(cluster: Cluster, text: str) -> int:
     age = _AGE.fullmatch(text)
     if age is not None:
-        return cluster.clock.now() - int(age["count"]) * _UNITS[age["unit"]]
+        return max(cluster.clock.now() - _length(age), 0)
     try:
         return parse_rfc3339(text)
     except ValueError as error:
         raise ValueError(f"must be {FORMS}") from error
+
+
+def _length(found: re.Match[str]) -> int:
+    """The microseconds of what `_AGE` has found. Raises ValueError for more than a hundred years."""
+    length = int(found["count"]) * _UNITS[found["unit"]]
+    if length > _LONGEST_D * _UNITS["d"]:
+        raise ValueError(f"must be at most {_LONGEST_D}d")
+    return length

@@ -3,15 +3,15 @@
 A fork is a State in memory; nothing of it reaches the log.
 """
 
-import time
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from itertools import count
 from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import UNSET
 
-from domain.admission.kinds import kind_named
+from domain.admission.kinds import kind_named, not_found
 from domain.errors import Refused
 from domain.events import Added, Event, Payload, PodAdded, PodEvicted, PodUpdated, Updated
 from domain.reducer import fold
@@ -19,7 +19,7 @@ from domain.scheduling.cycle import decide
 from domain.state import State, decode_state, encode_state
 from domain.times import SECOND
 from domain.whathelps.budget import Budget
-from domain.whathelps.changes import Configure, Edit, Put
+from domain.whathelps.changes import Alter, Configure, Edit, Manifest, Put, Remove, Renew, Rewrite, as_asked
 from domain.whathelps.goal import Goal, goal_for
 from domain.whathelps.search import Help, what_helps
 from worker.batch import Batch
@@ -61,14 +61,6 @@ def help_for(cluster: Cluster, state: State, kind: str, key: str, *, now: int, b
         return _Fork(image, manifest_at, now, budget).after(edits, goal)
 
     return what_helps(state, kind, key, stored=stored, fork=fork)
-
-
-def until(deadline: float) -> Budget | None:
-    """A budget that also ends `deadline` seconds from now; None if that is at once."""
-    if deadline <= 0:
-        return None
-    end = time.monotonic() + deadline
-    return Budget(stop=lambda: time.monotonic() >= end)
 
 
 class _Fork:
@@ -156,5 +148,26 @@ def make(batch: Batch, edit: Edit) -> None:
             batch.apply(manifest, namespace=None)
         case Configure(document):
             batch.configure(document)
-        case _:
-            batch.delete(kind_named(edit.kind), edit.key)
+        case Remove(kind, key):
+            batch.delete(kind_named(kind), key)
+        case Alter(kind, key, rewrite):
+            _apply(batch, deepcopy(_stored(batch, kind, key)), rewrite)
+        case Renew(pods, groups, rewrite):
+            members = [("Pod", key) for key in pods]
+            made = [as_asked(_stored(batch, *each)) for each in (*groups, *members)]
+            for kind, key in (*members, *reversed(groups)):
+                batch.delete(kind_named(kind), key)
+            for manifest in made:
+                _apply(batch, manifest, rewrite)
+
+
+def _stored(batch: Batch, kind: str, key: str) -> Manifest:
+    stored = batch.get(kind, key)
+    if stored is None:
+        raise not_found(kind_named(kind), key.rpartition("/")[2])
+    return dict(stored)
+
+
+def _apply(batch: Batch, manifest: Manifest, rewrite: Rewrite) -> None:
+    rewrite(manifest)
+    batch.apply(manifest, namespace=None)

@@ -23,6 +23,7 @@ from store.archive import event_row, header_line, start_rows
 from store.beginnings import Beginning, StateLine
 from store.chain import EMPTY_HEAD, ChainChecker, Head, StoredEvent
 from store.log import EventLog
+from store.origins import read_origin
 from worker.again import Again, attempt_in
 from worker.cluster import SCHEDULER as SCHEDULER_ACTOR
 from worker.cluster import USER
@@ -62,9 +63,7 @@ def redact_log(
     on. Raises CannotRedact, and CorruptLog where the log is broken.
     """
     if log.begins_after():
-        raise CannotRedact(
-            f"the log begins after position {log.begins_after()}: redact the whole log that it was taken from"
-        )
+        raise _begins_late(log)
     last = log.head().position if until is None else until
     collector = Collector()
     numeric: dict[str, None] = {}
@@ -84,6 +83,22 @@ def redact_log(
         rows.seek(0)
         out.writelines(rows)
     return writing.head, dict(codes)
+
+
+def _begins_late(log: EventLog) -> CannotRedact:
+    """A State in which a log begins has names that nothing tells apart from other texts."""
+    begins = log.begins_after()
+    with log.store.reading() as connection:
+        origin = read_origin(connection, log.stream)
+    if origin is None:
+        return CannotRedact(
+            f"the log begins with a state, after position {begins}, in which names cannot be replaced: take"
+            f" this window from the whole log instead, with `ganger log export --redact --since {begins}`"
+        )
+    return CannotRedact(
+        f"the log begins with a state, after position {begins} of cluster {origin.parent!r}, in which names"
+        f" cannot be replaced: redact the log of that cluster, import it, and fork it at {begins} again"
+    )
 
 
 class _Writing:

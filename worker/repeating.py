@@ -43,6 +43,11 @@ class Requests:
         """The time of the next one in microseconds; None if there is none left."""
         return None if self._next is None else self._next.at
 
+    @property
+    def next_position(self) -> int | None:
+        """Where the next one stands in the log; None if there is none left."""
+        return None if self._next is None else self._next.position
+
     def repeat(self, cluster: Cluster) -> None:
         """Make the next one, if there is one."""
         stored = self._next

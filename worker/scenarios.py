@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from domain.admission.documents import read_documents
-from domain.admission.kinds import Kind, kind_named
+from domain.admission.kinds import COMPOSITE_POD_GROUP, POD_GROUP, Kind, kind_named
 from domain.errors import GangerError, NotFound, Refused
 from domain.objects import Pod
 from domain.queue import Lane
@@ -151,7 +151,9 @@ class _Run:
         return ["expected a refusal, but the batch was taken"]
 
     def delete(self, targets: Sequence[str]) -> list[str]:
+        """Delete as kubectl does, which waits for what ends at once: the names can be given again."""
         self.cluster.delete([_target(text) for text in targets])
+        self.worker.let_nodes_act()
         return []
 
     def advance(self, argument: object) -> list[str]:
@@ -163,14 +165,16 @@ class _Run:
         return []
 
     def expect(self, argument: Mapping[str, Any]) -> list[str]:
-        if "queue" not in argument:
-            self.settle()
-        faults: list[str] = []
-        for key, value in argument.items():
-            check = _EXPECTATIONS.get(key)
-            if check is None:
+        """Settle and check. Who is still to be tried is looked at before: afterwards it is nobody."""
+        for key in argument:
+            if key not in _EXPECTATIONS:
                 raise BadScenario(f"unknown expectation {key!r}, must be one of {', '.join(_EXPECTATIONS)}")
-            faults += check(self, value)
+        waiting = argument.get("queue")
+        faults = self.active_queue(waiting) if waiting else []
+        self.settle()
+        for key, value in argument.items():
+            if key != "queue" or not waiting:
+                faults += _EXPECTATIONS[key](self, value)
         return faults
 
     # What can be expected
@@ -270,13 +274,13 @@ class _Run:
         return faults
 
     def explanation(self, kind: str, name: str) -> list[str]:
-        """The messages of an object and, of a group, those of its Pods."""
+        """The messages of an object and, of a group, those of the Pods below it."""
         told = [_messages(self.shown(kind, name))]
-        if kind_named(kind).name == "PodGroup":
+        state, found = self.cluster.state, kind_named(kind)
+        if found in (POD_GROUP, COMPOSITE_POD_GROUP):
+            leaves = state.leaves_of(found.name, _key(name))
             told += [
-                _messages(self.shown("Pod", pod.key))
-                for pod in self.cluster.state.pods.values()
-                if pod.group == _key(name)
+                _messages(self.shown("Pod", pod.key)) for pod in state.pods.values() if pod.group in leaves
             ]
         return [text for text in told if text]
 

@@ -29,7 +29,8 @@ from store.log import EventLog
 from worker import moments
 from worker.batch import Outcome
 from worker.cluster import Cluster
-from worker.forks import Fork, advance_together, forks_of, keep
+from worker.forks import Fork, Pace, advance_together, forks_of, keep
+from worker.windows import end_of_batch
 
 DEADLINE_S = 30.0
 """How long it may take, if nothing else is said."""
@@ -128,7 +129,8 @@ def whatif(
 ) -> WhatIf:
     """What `change` would have come to from the moment `at` (None: now) on, beside what comes without it.
 
-    What the log holds after that moment is asked for again in both forks. They run for `span_us`
+    What the log holds after that moment is asked for again in both forks. Events that were appended
+    together stay together: a moment amid them is the one after them. They run for `span_us`
     microseconds, or until all is at rest. Nothing is appended to the log of `parent`; with `save` the
     changed fork is kept as a stream of that name. Raises Expired for the future, StreamNotEmpty, and
     whatever `change` raises.
@@ -140,6 +142,7 @@ def whatif(
     moment = at or moments.Moment(head.position, max(parent.clock.now(), head.at))
     if moment.position > head.position:
         raise Expired(f"position {moment.position} is in the future: the log ends at {head.position}")
+    moment = moment._replace(position=end_of_batch(parent.log, moment.position))
     without, changed = forks = forks_of(parent, moment, 2, head=head.position)
     courses = [_Courses(fork) for fork in forks]
     start = without.clock.now()
@@ -150,7 +153,8 @@ def whatif(
     complete = True
     if moment.position < head.position:
         stop = head.at if until is None else min(head.at, until)
-        complete = advance_together(forks, until=stop, late=late)
+        pace = Pace(parent.log, moment.position, head.position)
+        complete = advance_together(forks, pace=pace, until=stop, late=late)
         recorded = _recorded(parent, forks, stop)
     complete = complete and advance_together(forks, until=until, late=late)
     found, compared = _differences(*courses)

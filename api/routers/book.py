@@ -18,10 +18,9 @@ from domain.explanation import LEVELS, at_level
 from domain.whathelps.budget import DEADLINE_S
 from store.chain import StoredEvent
 from worker.cluster import Cluster
-from worker.explaining import why
+from worker.explaining import until, why
 from worker.history import events_of
 from worker.moments import FORMS
-from worker.proving import until
 
 router = APIRouter(prefix="/ganger/v1", tags=["ganger"])
 

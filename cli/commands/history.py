@@ -69,7 +69,7 @@ def _from_store(settings: Settings, asked: _Asked) -> Iterator[Iterable[Entry]]:
     kind, key = asked.kind, asked.kind.key_of(asked.namespace, asked.name)
     with open_for_reading(settings) as cluster:
         since = moment_of(cluster, asked.since, "--since")
-        until = moment_of(cluster, asked.until, "--until")
+        until = moment_of(cluster, asked.until, "--until/--at")
         if next(history(cluster, kind, key, limit=1), None) is None:
             raise not_found(kind, asked.name)
         yield history(cluster, kind, key, since=since and since.now, until=until and until.now)

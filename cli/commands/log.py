@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from cli.console import note, progress
+from cli.errors import CannotDo
 from cli.settings import Settings, pass_settings
+from cli.whole_files import whole_or_not_at_all
 from store.chain import Head
 
 if TYPE_CHECKING:
@@ -87,7 +89,7 @@ def export(
     state of the cluster there and the manifests of its objects. Who has KEYFILE can tell names by
     their pseudonyms, so keep it.
     """
-    if since or until or redact or redact_key:
+    if since is not None or until is not None or redact or redact_key:
         from cli.opening import open_for_reading
 
         with open_for_reading(settings) as cluster:
@@ -112,10 +114,11 @@ def import_(settings: Settings, file: Path) -> None:
     kube-scheduler-simulator, or what `kubectl get -o yaml` or json prints. Of these the objects are
     imported, and decisions are made anew as time goes on in them.
     """
+    from cli.archives import reading
     from cli.opening import opened
     from store.archive import import_log, may_be_archive
 
-    with _reading(file) as source, progress("importing") as bar:
+    with reading(file) as source, progress("importing") as bar:
         first = source.readline()
         if not may_be_archive(first):
             head = _import_others(settings, first + source.read(), str(file), bar)
@@ -167,11 +170,12 @@ def _window(cluster: "Cluster", since: str | None, until: str | None) -> tuple[i
     from cli.moments import moment_of
     from worker.windows import end_of_batch, start_of_batch
 
-    begin, end = moment_of(cluster, since, "--since"), moment_of(cluster, until, "--until")
-    return (
-        0 if begin is None else start_of_batch(cluster.log, begin.position),
-        None if end is None else end_of_batch(cluster.log, end.position),
-    )
+    since_when, until_when = moment_of(cluster, since, "--since"), moment_of(cluster, until, "--until")
+    begin = 0 if since_when is None else start_of_batch(cluster.log, since_when.position)
+    end = None if until_when is None else end_of_batch(cluster.log, until_when.position)
+    if end is not None and end < begin:
+        raise CannotDo(f"--until {until} is position {end}, which is before --since {since}")
+    return begin, end
 
 
 def _export_window(
@@ -220,30 +224,8 @@ def _writing(file: Path | None) -> Iterator[BinaryIO]:
     if file is None or file == STANDARD:
         yield sys.stdout.buffer
         return
-    with _whole_or_not_at_all(file) as part, open_archive(part, "w") as out:
+    with whole_or_not_at_all(file) as part, open_archive(part, "w") as out:
         yield out
-
-
-@contextmanager
-def _whole_or_not_at_all(file: Path) -> Iterator[Path]:
-    """A path beside `file` to write to, which takes its name once all is written."""
-    part = file.with_name(f".part-{file.name}")
-    try:
-        yield part
-        part.replace(file)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-@contextmanager
-def _reading(file: Path) -> Iterator[BinaryIO]:
-    from store.archive import open_archive
-
-    if file == STANDARD:
-        yield sys.stdin.buffer
-        return
-    with open_archive(file, "r") as source:
-        yield source
 
 
 def _line(head: Head) -> str:

@@ -23,9 +23,9 @@ from cli.settings import Settings, pass_settings
 def command(settings: Settings, log: Path | None, against_current: bool, output: str | None) -> int:
     """Fold a log from nothing and decide again at every attempt.
 
-    LOG is an exported log; without it the log of the cluster is replayed, and the store's snapshots
-    are compared. Exit code 0: every decision came out the same; 1: one did not, and both sides of
-    the first difference are printed. On a terminal it also says how fast it went.
+    LOG is an exported log, or - for standard input; without it the log of the cluster is replayed, and
+    the store's snapshots are compared. Exit code 0: every decision came out the same; 1: one did not,
+    and both sides of the first difference are printed. On a terminal it also says how fast it went.
     """
     from cli.opening import open_log
     from cli.text.replay import result_lines
@@ -34,7 +34,10 @@ def command(settings: Settings, log: Path | None, against_current: bool, output:
     started = monotonic()
     with progress("replaying") as bar:
         if log is not None:
-            result = replay(ArchivedLog(log), bar, against_current=against_current)
+            from cli.archives import kept
+
+            with kept(log) as file:
+                result = replay(ArchivedLog(file), bar, against_current=against_current)
         else:
             with open_log(settings) as stored:
                 last = stored.head().position

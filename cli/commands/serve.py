@@ -13,10 +13,10 @@ from cli.settings import Settings, pass_settings
 @click.option("--no-worker", is_flag=True, help="Only answer; another process decides.")
 @pass_settings
 def command(settings: Settings, host: str, port: int, no_worker: bool) -> int:
-    """Serve the HTTP API, and run the worker.
+    """Serve the HTTP API and a web page, and run the worker.
 
     Kubernetes' own paths for its own kinds, so that kubectl works unchanged; /ganger/v1 for what only
-    ganger knows; /docs describes all. The hash chain of the log is checked first.
+    ganger knows; /docs describes all; /ui shows it to a browser. The hash chain of the log is checked first.
     """
     from api.server import serve
 

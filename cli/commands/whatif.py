@@ -43,10 +43,9 @@ def _read_span(context: click.Context, parameter: click.Parameter, text: str | N
 )
 @click.option(
     "--deadline",
-    type=click.FloatRange(min=0),
+    type=options.SecondsText(),
     default=DEADLINE_S,
     show_default=True,
-    metavar="SECONDS",
     help="Cut it off after so long.",
 )
 @click.option("--save", metavar="NAME", help="Keep the changed fork as a cluster of this name.")
@@ -76,6 +75,8 @@ def command(
     """
     from cli.text.whatif import render_whatif
 
+    if save == "":
+        raise click.BadParameter("a cluster has a name", click.get_current_context(), param_hint="--save")
     changes = _Changes(
         namespace=namespace,
         config=_one(config),

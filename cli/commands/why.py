@@ -86,8 +86,7 @@ def _explanation(
         return client.why(kind, namespace, name, at=at, level=max(level, 1), deadline=deadline)
     from cli.moments import moment_of
     from cli.opening import open_for_reading
-    from worker.explaining import why
-    from worker.proving import until
+    from worker.explaining import until, why
 
     with open_for_reading(settings) as cluster:
         position, now = moment_of(cluster, at) or (None, None)

@@ -15,12 +15,14 @@ from domain.admission.scheduling import (
     CompositePodGroupSchedulingConstraints,
     CompositePodGroupSchedulingPolicy,
     CompositePodGroupSpec,
+    CompositePodGroupTemplate,
     DisruptionMode,
     PodGroup,
     PodGroupResourceClaim,
     PodGroupSchedulingConstraints,
     PodGroupSchedulingPolicy,
     PodGroupSpec,
+    PodGroupTemplate,
     SingleDisruptionMode,
     WorkloadReference,
 )
@@ -31,6 +33,7 @@ PROTECTION = "scheduling.k8s.io/podgroup-protection"
 
 Policy = PodGroupSchedulingPolicy | CompositePodGroupSchedulingPolicy
 Constraints = PodGroupSchedulingConstraints | CompositePodGroupSchedulingConstraints
+Named = PodGroupTemplate | CompositePodGroupTemplate | PodGroupResourceClaim
 
 _PREEMPTION_POLICIES = ("Never", "PreemptLowerPriority")
 _MAX_CONSTRAINTS = 1
@@ -163,7 +166,7 @@ def claims_faults(path: str, claims: Sequence[PodGroupResourceClaim] | None) -> 
     """The faults of resource claims, which ganger keeps but does not look at."""
     if len(claims or ()) > _MAX_CLAIMS:
         return [faults.too_many(path, len(claims or ()), _MAX_CLAIMS)]
-    found: list[Cause] = []
+    found = repeated_items(path, claims or ())
     for index, claim in enumerate(claims or ()):
         at = f"{path}[{index}]"
         sources = {
@@ -176,6 +179,17 @@ def claims_faults(path: str, claims: Sequence[PodGroupResourceClaim] | None) -> 
         for name, value in sources.items():
             if value is not None:
                 found += [faults.invalid(f"{at}.{name}", value, text) for text in names.subdomain(value)]
+    return found
+
+
+def repeated_items(path: str, items: Sequence[Named]) -> list[Cause]:
+    """The faults of those items of the list at `path` whose name is also that of one before."""
+    found: list[Cause] = []
+    seen: set[str | None] = set()
+    for index, item in enumerate(items):
+        if item.name in seen:
+            found.append(faults.duplicate(f"{path}[{index}]", item.dump()))
+        seen.add(item.name)
     return found
 
 

@@ -13,12 +13,13 @@ from domain.admission.core import (
     PodAntiAffinity,
     TopologySpreadConstraint,
 )
-from domain.admission.meta import selector_faults
+from domain.admission.meta import LabelSelector, selector_faults
 from domain.errors import Cause
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 _WHEN_UNSATISFIABLE = ("DoNotSchedule", "ScheduleAnyway")
+_NODE_POLICIES = ("Honor", "Ignore")
 _MAX_WEIGHT = 100
 
 
@@ -54,6 +55,16 @@ def spread_faults(path: str, constraints: Sequence[TopologySpreadConstraint] | N
             )
         seen.add(pair)
         found += _min_domains_faults(at, constraint)
+        policies = {
+            "nodeAffinityPolicy": constraint.node_affinity_policy,
+            "nodeTaintsPolicy": constraint.node_taints_policy,
+        }
+        for field, policy in policies.items():
+            if policy is not None and policy not in _NODE_POLICIES:
+                found.append(faults.not_supported(f"{at}.{field}", policy, _NODE_POLICIES))
+        found += _label_keys_faults(
+            f"{at}.matchLabelKeys", constraint.match_label_keys, constraint.label_selector
+        )
         found += selector_faults(f"{at}.labelSelector", constraint.label_selector)
     return found
 
@@ -80,20 +91,26 @@ def _node_affinity_faults(path: str, affinity: NodeAffinity) -> list[Cause]:
         if not terms:
             found.append(faults.required(at, "must have at least one node selector term"))
         for index, term in enumerate(terms):
-            found += _term_faults(f"{at}[{index}]", term)
+            found += _term_faults(f"{at}[{index}]", term, required=True)
     preferred = affinity.preferred_during_scheduling_ignored_during_execution
     for index, item in enumerate(preferred or ()):
         at = f"{path}.{_PREFERRED}[{index}]"
         found += _weight_faults(at, item.weight)
         if item.preference is not None:
-            found += _term_faults(f"{at}.preference", item.preference)
+            found += _term_faults(f"{at}.preference", item.preference, required=False)
     return found
 
 
-def _term_faults(path: str, term: NodeSelectorTerm) -> list[Cause]:
+def _term_faults(path: str, term: NodeSelectorTerm, *, required: bool) -> list[Cause]:
+    """The faults of a term at `path`; only in one that is required, values must be those of labels."""
     found: list[Cause] = []
     for index, requirement in enumerate(term.match_expressions or ()):
-        found += _expression_faults(f"{path}.matchExpressions[{index}]", requirement)
+        at = f"{path}.matchExpressions[{index}]"
+        found += _expression_faults(at, requirement)
+        for place, value in enumerate(requirement.values or () if required else ()):
+            found += [
+                faults.invalid(f"{at}.values[{place}]", value, text) for text in names.label_value(value)
+            ]
     for index, requirement in enumerate(term.match_fields or ()):
         found += _match_field_faults(f"{path}.matchFields[{index}]", requirement)
     return found
@@ -154,7 +171,28 @@ def _pod_term_faults(path: str, term: PodAffinityTerm) -> list[Cause]:
     found += selector_faults(f"{path}.namespaceSelector", term.namespace_selector)
     for name in term.namespaces or ():
         found += [faults.invalid(f"{path}.namespace", name, text) for text in names.label(name)]
-    return found + _topology_key_faults(path, term.topology_key)
+    found += _topology_key_faults(path, term.topology_key)
+    alike, unlike = term.match_label_keys or [], term.mismatch_label_keys or []
+    found += _label_keys_faults(f"{path}.matchLabelKeys", alike, term.label_selector)
+    found += _label_keys_faults(f"{path}.mismatchLabelKeys", unlike, term.label_selector)
+    for index, key in enumerate(alike):
+        if key in unlike:
+            text = "exists in both matchLabelKeys and mismatchLabelKeys"
+            found.append(faults.invalid(f"{path}.matchLabelKeys[{index}]", key, text))
+    return found
+
+
+def _label_keys_faults(path: str, keys: Sequence[str] | None, selector: LabelSelector | None) -> list[Cause]:
+    """The faults of `keys`, whose values a rule takes from the labels of its Pod, beside its `selector`."""
+    if not keys:
+        return []
+    if selector is None:
+        return [faults.forbidden(path, "must not be specified when labelSelector is not set")]
+    return [
+        faults.invalid(f"{path}[{index}]", key, text)
+        for index, key in enumerate(keys)
+        for text in names.qualified(key)
+    ]
 
 
 def _topology_key_faults(path: str, key: str | None) -> list[Cause]:

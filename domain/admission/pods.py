@@ -196,7 +196,7 @@ def _gate_faults(spec: PodSpec) -> list[Cause]:
     found: list[Cause] = []
     seen: set[str] = set()
     for index, gate in enumerate(spec.scheduling_gates or ()):
-        path, name = f"spec.schedulingGates[{index}].name", gate.name or ""
+        path, name = f"spec.schedulingGates[{index}]", gate.name or ""
         found += [faults.invalid(path, name, text) for text in names.qualified(name)]
         if name in seen:
             found.append(faults.duplicate(path, name))

@@ -15,6 +15,7 @@ from domain.admission.groups import (
     policy_faults,
     policy_update_faults,
     priority_faults,
+    repeated_items,
 )
 from domain.admission.kinds import WORKLOAD
 from domain.admission.scheduling import (
@@ -195,7 +196,7 @@ def _lists_faults(path: str, parent: Parent) -> list[Cause]:
         if len(templates) > MAX_TEMPLATES:
             found.append(faults.too_many(at, len(templates), MAX_TEMPLATES))
             continue
-        found += _repeated_items(at, templates)
+        found += repeated_items(at, templates)
         for index, template in enumerate(templates):
             found += _template_faults(f"{at}[{index}]", template)
     return found
@@ -206,16 +207,6 @@ def _lists_of(parent: Parent) -> list[tuple[str, Sequence[Template]]]:
         ("podGroupTemplates", parent.pod_group_templates or ()),
         ("compositePodGroupTemplates", parent.composite_pod_group_templates or ()),
     ]
-
-
-def _repeated_items(path: str, templates: Sequence[Template]) -> list[Cause]:
-    found: list[Cause] = []
-    seen: set[str | None] = set()
-    for index, template in enumerate(templates):
-        if template.name in seen:
-            found.append(faults.duplicate(f"{path}[{index}]", template.dump()))
-        seen.add(template.name)
-    return found
 
 
 def _template_faults(path: str, template: Template) -> list[Cause]:
@@ -249,7 +240,7 @@ def _lists_update_faults(path: str, parent: Parent, old: Parent) -> list[Cause]:
             moved.append(faults.forbidden(at, "item may not be removed"))
         found += moved
         if not moved:
-            found += _repeated_items(at, templates)
+            found += repeated_items(at, templates)
             for index, template in enumerate(templates):
                 found += _template_update_faults(f"{at}[{index}]", template, known[template.name])
     return found

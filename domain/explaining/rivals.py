@@ -14,7 +14,7 @@ from domain.scheduling.units import Unit as Evicted
 from domain.scheduling.units import allowances, subject_of, units_below, violating
 
 _COMPARED = (
-    "more of its victims break a budget",
+    "more Pods that it costs break a budget",
     "its most important victim has a higher priority",
     "the priorities of its victims add up to more",
     "it has more victims",

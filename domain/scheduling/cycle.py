@@ -268,8 +268,8 @@ def _try_tree(state: State, tree: Tree, waiting: Sequence[Pod]) -> _Found:
 def _rerun(root: Branch, room: Room, lean: bool) -> Rerun:
     """How `root` comes out in `room`, which is as before afterwards.
 
-    Those count as placed, too, who found a place in a PodGroup that then failed: measured of
-    kube-scheduler 1.37.2, which looks at them when it asks whom it could spare.
+    Those count as placed, too, who found a place in a PodGroup that then failed or was pulled down:
+    kube-scheduler 1.37.2 looks at them when it asks whom it could spare.
     """
     outcome = run_tree(root, room, lean=lean)
     if not outcome.succeeded:
@@ -278,7 +278,7 @@ def _rerun(root: Branch, room: Room, lean: bool) -> Rerun:
     placed = [
         (pod, shape, room.roster.row[node])
         for group in outcome.each()
-        if group.branch.is_leaf and group.own
+        if group.branch.is_leaf
         for pod, shape, node in group.placed
     ]
     return Rerun(succeeded=True, placed=placed)

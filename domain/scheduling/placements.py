@@ -44,7 +44,8 @@ def candidates(roster: Roster, key: str, running: Iterable[Running]) -> list[int
             raise UndeterminedDomain(texts.no_domain(pod))
         pinned.add(labels[key])
     if len(pinned) > 1:
-        raise UndeterminedDomain(texts.several_domains(sorted(pinned)))
+        first, second, *_ = sorted(pinned)
+        raise UndeterminedDomain(texts.several_domains(first, second))
     if not pinned:
         return list(range(len(domains)))
     return [number for number, name in enumerate(domains.names) if name in pinned]

@@ -148,12 +148,12 @@ class Candidate:
     node: str
     victims: list[Unit]
     broken: int
-    """How many of the victims break a budget."""
+    """How many of the victims' Pods break a budget."""
 
     @classmethod
-    def of(cls, node: str, victims: list[Unit], broken: set[str]) -> "Candidate":
-        """The candidate whose victims are `victims`; those named in `broken` break a budget."""
-        return cls(node, victims, sum(unit.name in broken for unit in victims))
+    def of(cls, node: str, victims: list[Unit], broken: Mapping[str, int]) -> "Candidate":
+        """The candidate whose victims are `victims`; `broken` is as from `violating`."""
+        return cls(node, victims, sum(broken.get(unit.name, 0) for unit in victims))
 
     def order(self) -> tuple[int, int, int, int, float, str]:
         """The candidate with the smallest key is taken."""

@@ -4,7 +4,7 @@ Source: kube-scheduler 1.37, framework/preemption.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import takewhile
 from typing import TypeAlias
 
@@ -182,7 +182,7 @@ class Neighbours:
 
 
 def without_reprieve(
-    state: State, room: Room, units: Iterable[Unit], broken: set[str], placed: Placed, *, rules: bool
+    state: State, room: Room, units: Iterable[Unit], broken: Collection[str], placed: Placed, *, rules: bool
 ) -> list[Unit]:
     """Which of `units` cannot stay beside the Pods that are `placed`, the most important first.
 
@@ -203,7 +203,12 @@ def without_reprieve(
 
 
 def _among_rules(
-    state: State, room: Room, units: Iterable[Unit], broken: set[str], sites: Sites, neighbours: Neighbours
+    state: State,
+    room: Room,
+    units: Iterable[Unit],
+    broken: Collection[str],
+    sites: Sites,
+    neighbours: Neighbours,
 ) -> list[Unit]:
     minded = {unit.name for unit in units if any(neighbours.mind(state.peer(pod)) for pod in unit.pods)}
 
@@ -221,7 +226,7 @@ def _among_rules(
     return gone
 
 
-def left_out(units: Iterable[Unit], broken: set[str], admit: Callable[[Unit], bool]) -> list[Unit]:
+def left_out(units: Iterable[Unit], broken: Collection[str], admit: Callable[[Unit], bool]) -> list[Unit]:
     """Which of `units` cannot stay, the most important first, if `admit` lets in who can.
 
     Those named in `broken` get the first chance, then the others, each in order of importance.

@@ -3,8 +3,6 @@
 Source: kube-scheduler 1.37.2, plugin GangScheduling, the PodGroup cycle and its preemption.
 """
 
-from collections.abc import Iterable
-
 UNSCHEDULABLE = "pod group is unschedulable"
 """Stands before the reasons of a status that was not reached by trying Pods (flagged)."""
 FITTED_PREFIX = f"{UNSCHEDULABLE}, "
@@ -81,11 +79,11 @@ def child_error(text: str) -> str:
     return f"composite pod group evaluation failed due to child error: {text}"
 
 
-def several_domains(names: Iterable[str]) -> str:
-    """Members of one group run in more than one domain."""
+def several_domains(first: str, second: str) -> str:
+    """Members of one group run in more than one domain, two of which are named."""
     return (
         "cannot determine domain for already scheduled pods: more than 1 domain found for pod group: "
-        + ", ".join(names)
+        f"{first}, {second}"
     )
 
 

@@ -84,22 +84,24 @@ def allowances(state: State) -> Allowances:
     return [(budget, allowance(budget, state.pods)) for budget in state.budgets.values()]
 
 
-def violating(allowed: Allowances, units: Iterable[Unit]) -> set[str]:
-    """Which of `units`, by name, would break a budget if all of them went, the most important first.
+def violating(allowed: Allowances, units: Iterable[Unit]) -> dict[str, int]:
+    """Which of `units`, by name, would break a budget if all of them went, the most important first, and
+    with how many of their Pods.
 
     Each Pod takes one from every budget that protects it and does not count it as disrupted yet.
     """
     if not allowed:
-        return set()
+        return {}
     budgets = [budget for budget, _ in allowed]
     left = {budget.key: disruptions for budget, disruptions in allowed}
-    broken = set()
+    broken: dict[str, int] = {}
     for unit in sorted(units, key=Unit.importance):
         for pod in unit.pods:
-            for budget in _charged(budgets, pod):
-                left[budget.key] -= 1
-                if left[budget.key] < 0:
-                    broken.add(unit.name)
+            charged = [budget.key for budget in _charged(budgets, pod)]
+            for key in charged:
+                left[key] -= 1
+            if any(left[key] < 0 for key in charged):
+                broken[unit.name] = broken.get(unit.name, 0) + 1
     return broken
 
 
@@ -145,12 +147,10 @@ def _units(state: State, below: int) -> Iterator[Unit]:
         priority = priorities[pod.spec] if rank is None else rank.priority
         if priority >= below:
             continue
-        if rank is None:
-            yield Unit(UnitKind.POD, priority, (pod,))
-        elif rank.whole is None:
-            yield Unit(UnitKind.GROUP, priority, (pod,))
-        else:
+        if rank is not None and rank.whole is not None:
             wholes[rank.whole.subject] = (rank.whole, priority)
+        else:
+            yield Unit(UnitKind.POD if pod.group is None else UnitKind.GROUP, priority, (pod,))
     for group, priority in wholes.values():
         kind = UnitKind.GROUP if group.kind == POD_GROUP else UnitKind.COMPOSITE
         yield Unit(kind, priority, _bound_below(state, group))

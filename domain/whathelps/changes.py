@@ -1,9 +1,16 @@
 """A change that could help: what it does to which objects, in the words of whoever makes it."""
 
+from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 Manifest: TypeAlias = dict[str, Any]
+
+Rewrite: TypeAlias = Callable[[Manifest], object]
+"""Changes a manifest in place, to which other changes may have been made before."""
+
+_ASKED_METADATA = ("name", "namespace", "labels", "annotations")
 
 
 @dataclass(frozen=True)
@@ -22,18 +29,39 @@ class Remove:
 
 
 @dataclass(frozen=True)
+class Alter:
+    """Apply what `rewrite` makes of the object `key` of a kind as it then is; by another name a new one."""
+
+    kind: str
+    key: str
+    rewrite: Rewrite
+
+
+@dataclass(frozen=True)
+class Renew:
+    """Delete Pods by key, then groups by kind and key, the last first; and create all of them anew.
+
+    Each is created as it was asked for when it was deleted, with `rewrite` done to it.
+    """
+
+    pods: tuple[str, ...]
+    groups: tuple[tuple[str, str], ...]
+    rewrite: Rewrite
+
+
+@dataclass(frozen=True)
 class Configure:
     """Configure the scheduler by a whole KubeSchedulerConfiguration."""
 
     document: Manifest
 
 
-Edit: TypeAlias = Put | Remove | Configure
+Edit: TypeAlias = Put | Remove | Alter | Renew | Configure
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A change to be tried: all of `edits` at once.
+    """A change to be tried: all of `edits` at once, in order.
 
     `kind` says what sort of change it is, `text` what to do, in the imperative. `subjects` are the
     objects that it is about; `before` and `after` the value that changes, where there is one.
@@ -63,3 +91,11 @@ def together(first: Candidate, second: Candidate) -> Candidate:
         edits=(*first.edits, *second.edits),
         subjects=(*first.subjects, *second.subjects),
     )
+
+
+def as_asked(stored: Mapping[str, Any]) -> Manifest:
+    """The manifest of an object as somebody would create it, without what the cluster has added."""
+    made: Manifest = deepcopy(dict(stored))
+    made["metadata"] = {name: value for name, value in made["metadata"].items() if name in _ASKED_METADATA}
+    made.pop("status", None)
+    return made

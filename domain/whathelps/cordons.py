@@ -1,9 +1,10 @@
 """Nodes that take no Pods because somebody said so: cordons, and taints that could be tolerated."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from domain.taints import PREFER_NO_SCHEDULE, Taint, tolerated
-from domain.whathelps.changes import Candidate, Manifest, Proved
+from domain.whathelps.changes import Alter, Candidate, Manifest, Proved
 from domain.whathelps.proving import Prover
 from domain.whathelps.scene import Scene, its_pods, named
 
@@ -29,7 +30,7 @@ def _uncordon(scene: Scene, names: Sequence[str]) -> Candidate:
     return Candidate(
         kind="uncordon",
         text=f"uncordon {f'{len(names)} nodes' if len(names) > 1 else 'node'} {named(names)}",
-        edits=tuple(scene.changed("Node", name, open_up) for name in names),
+        edits=tuple(Alter("Node", name, open_up) for name in names),
         subjects=tuple(f"Node/{name}" for name in names),
         before="unschedulable",
         after="schedulable",
@@ -79,13 +80,13 @@ def _tolerate(scene: Scene, taint: Taint) -> Candidate:
     return Candidate(
         kind="tolerate",
         text=f"let {its_pods(pods)} tolerate the taint {written} of {named(tainted)}",
-        edits=tuple(scene.changed("Pod", pod.key, lambda made: _add_toleration(made, taint)) for pod in pods),
+        edits=tuple(Alter("Pod", pod.key, partial(_add_toleration, taint)) for pod in pods),
         subjects=tuple(f"Pod/{pod.key}" for pod in pods),
         after=written,
     )
 
 
-def _add_toleration(pod: Manifest, taint: Taint) -> None:
+def _add_toleration(taint: Taint, pod: Manifest) -> None:
     toleration = {"key": taint.key, "operator": "Exists", "effect": taint.effect}
     if taint.value:
         toleration |= {"operator": "Equal", "value": taint.value}

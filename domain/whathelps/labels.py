@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from domain.shapes import PodShape
-from domain.whathelps.changes import Candidate, Manifest, Proved
+from domain.whathelps.changes import Alter, Candidate, Manifest, Proved
 from domain.whathelps.proving import Prover
 from domain.whathelps.scene import Scene, named
 
@@ -18,7 +18,7 @@ def label_nodes(scene: Scene, prover: Prover) -> Iterator[Proved]:
     """As few nodes as help, with the labels that they lack."""
     for labels in _wanted(scene):
         nodes = [name for name in sorted(scene.state.node_records) if _lacks(scene, name, labels)]
-        proved = prover.fewest(nodes[:_MOST_NODES], partial(_label, scene, labels))
+        proved = prover.fewest(nodes[:_MOST_NODES], partial(_label, labels))
         if proved is not None:
             yield proved
             return
@@ -75,7 +75,7 @@ def _lacks(scene: Scene, name: str, labels: Mapping[str, str]) -> bool:
     )
 
 
-def _label(scene: Scene, labels: Mapping[str, str], names: Sequence[str]) -> Candidate:
+def _label(labels: Mapping[str, str], names: Sequence[str]) -> Candidate:
     written = " ".join(f"{key}={value}" for key, value in labels.items())
 
     def add(node: Manifest) -> None:
@@ -84,7 +84,7 @@ def _label(scene: Scene, labels: Mapping[str, str], names: Sequence[str]) -> Can
     return Candidate(
         kind="labelNodes",
         text=f"label {'nodes' if len(names) > 1 else 'node'} {named(names)} {written}",
-        edits=tuple(scene.changed("Node", name, add) for name in names),
+        edits=tuple(Alter("Node", name, add) for name in names),
         subjects=tuple(f"Node/{name}" for name in names),
         after=written,
     )

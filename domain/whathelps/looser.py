@@ -33,13 +33,13 @@ def loosen(scene: Scene, prover: Prover) -> Iterator[Proved]:
 def _without_constraints(scene: Scene) -> Iterator[Candidate]:
     for group in scene.groups:
         if group.topology_key is not None:
-            edits = scene.all_anew(partial(_unconstrain, group))
-            if edits is not None:
+            anew = scene.all_anew(partial(_unconstrain, group))
+            if anew is not None:
                 yield Candidate(
                     kind="dropConstraint",
                     text=f"create {group.kind} {group.key} anew without its topology constraint "
                     f"({group.topology_key}){_and_all(scene)}",
-                    edits=edits,
+                    edits=(anew,),
                     subjects=(group.subject,),
                     before=group.topology_key,
                 )
@@ -51,7 +51,7 @@ def _and_all(scene: Scene) -> str:
 
 def _unconstrain(group: Group, manifest: Manifest) -> None:
     if manifest["kind"] == group.kind and manifest["metadata"]["name"] == group.name:
-        del manifest["spec"]["schedulingConstraints"]
+        manifest["spec"].pop("schedulingConstraints", None)
 
 
 def _without_rules(scene: Scene) -> Iterator[Candidate]:
@@ -61,7 +61,7 @@ def _without_rules(scene: Scene) -> Iterator[Candidate]:
             yield Candidate(
                 kind="dropConstraint",
                 text=f"create {its_pods(pods)} anew without {rule.name}",
-                edits=scene.pods_anew(pods, rule.drop),
+                edits=(scene.pods_anew(pods, rule.drop),),
                 subjects=tuple(f"Pod/{pod.key}" for pod in pods),
                 before=rule.name,
             )

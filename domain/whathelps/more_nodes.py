@@ -1,14 +1,13 @@
 """More nodes of a kind that exists, with that kind's labels and taints."""
 
 from collections.abc import Iterator
-from copy import deepcopy
 from functools import partial
 from itertools import count, islice
 
 from domain.node_facts import NodeFacts
 from domain.resources import PODS
 from domain.shapes import PodShape
-from domain.whathelps.changes import Candidate, Manifest, Proved, Put
+from domain.whathelps.changes import Alter, Candidate, Manifest, Proved
 from domain.whathelps.cordons import open_up
 from domain.whathelps.proving import Prover
 from domain.whathelps.scene import Scene
@@ -67,20 +66,19 @@ def _add(scene: Scene, model: str, number: int) -> Candidate:
     return Candidate(
         kind="addNodes",
         text=f"add {nodes} like {model}",
-        edits=tuple(Put(_like(scene.stored("Node", model), name)) for name in names),
+        edits=tuple(Alter("Node", model, partial(_become, name)) for name in names),
         subjects=(f"Node/{model}",),
         before="0",
         after=str(number),
     )
 
 
-def _like(model: Manifest, name: str) -> Manifest:
-    """A node called `name` that is otherwise like `model`, and not cordoned."""
-    old = model["metadata"]
+def _become(name: str, node: Manifest) -> None:
+    """Make of `node` one called `name` that is otherwise like it, and not cordoned."""
+    old = node["metadata"]
     labels = {
         key: name if _tells_name(old["name"], key, value) else value
         for key, value in (old.get("labels") or {}).items()
     }
-    node: Manifest = deepcopy({**model, "metadata": {"name": name, "labels": labels}})
+    node["metadata"] = {"name": name, "labels": labels}
     open_up(node)
-    return node

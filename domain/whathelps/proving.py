@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
-from domain.whathelps.changes import Candidate, Edit, Proved, together
+from domain.whathelps.changes import Candidate, Edit, Proved
 
 T = TypeVar("T")
 
@@ -18,25 +18,25 @@ class Fork(Protocol):
 
 
 class Prover:
-    """Tries candidates on forks, each after the change `first` if there is one."""
+    """Tries candidates on forks, each between the edits `before` and `after`.
 
-    def __init__(self, fork: Fork, first: Candidate | None = None) -> None:
+    `in_vain` are those that did not help, in order. Where nothing of a kind does, they are the most
+    that it could do.
+    """
+
+    def __init__(self, fork: Fork, before: Sequence[Edit] = (), after: Sequence[Edit] = ()) -> None:
         self._fork = fork
-        self._first = first
-
-    def starts_anyway(self) -> bool:
-        """Whether the object starts without any change."""
-        return self._fork(()) is not None
-
-    def after(self, first: Candidate) -> "Prover":
-        """A prover of what helps once `first` is done."""
-        return Prover(self._fork, first)
+        self._before = before
+        self._after = after
+        self.in_vain: list[Candidate] = []
 
     def prove(self, candidate: Candidate) -> Proved | None:
         """`candidate`, if the object starts with it."""
-        whole = candidate if self._first is None else together(self._first, candidate)
-        evicted = self._fork(whole.edits)
-        return None if evicted is None else Proved(whole, evicted)
+        evicted = self._fork((*self._before, *candidate.edits, *self._after))
+        if evicted is None:
+            self.in_vain.append(candidate)
+            return None
+        return Proved(candidate, evicted)
 
     def least(self, most: int, make: Callable[[int], Candidate]) -> tuple[int, Proved] | None:
         """The smallest number from 1 to `most` for which `make` gives something that helps, by halving.

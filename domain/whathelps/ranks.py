@@ -82,7 +82,7 @@ def _raise(scene: Scene, classes: Sequence[_Class], rank: int) -> Candidate:
     return Candidate(
         kind="raisePriority",
         text=f"create {whose}{pods} anew with priority {chosen.value} ({which})",
-        edits=(*made, *anew),
+        edits=(*made, anew),
         subjects=(scene.entity.name,),
         before=str(scene.entity.priority),
         after=str(chosen.value),

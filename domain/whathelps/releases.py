@@ -6,7 +6,7 @@ from itertools import count
 from domain.objects import POD_GROUP, Group
 from domain.queue import Lane
 from domain.state import State
-from domain.whathelps.changes import Candidate, Manifest, Put, together
+from domain.whathelps.changes import Alter, Candidate, Manifest, Put, together
 from domain.whathelps.scene import Scene, its_pods, named
 
 _MOST = 256
@@ -32,14 +32,14 @@ def _ungate(scene: Scene) -> Candidate | None:
     return Candidate(
         kind="removeGates",
         text=f"remove the scheduling gate{'s' if len(gates) > 1 else ''} {named(gates)} of {its_pods(gated)}",
-        edits=tuple(scene.changed("Pod", pod.key, _open) for pod in gated),
+        edits=tuple(Alter("Pod", pod.key, _open) for pod in gated),
         subjects=tuple(f"Pod/{pod.key}" for pod in gated),
         before=", ".join(gates),
     )
 
 
 def _open(pod: Manifest) -> None:
-    del pod["spec"]["schedulingGates"]
+    pod["spec"].pop("schedulingGates", None)
 
 
 def _create_above(scene: Scene) -> Candidate | None:

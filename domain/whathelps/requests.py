@@ -37,31 +37,30 @@ def _step(resource: str, asked: int) -> int:
 
 def _is_plain(scene: Scene, pod: Pod, resource: str, asked: int) -> bool:
     """Whether the whole request for `resource` is that of one container."""
-    return _asking(scene.stored("Pod", pod.key), resource, asked) is not None
-
-
-def _asking(pod: Manifest, resource: str, asked: int) -> Manifest | None:
-    """The resources of the one container that asks for all of `resource`; None if that is not so."""
-    spec = pod["spec"]
+    manifest = scene.stored("Pod", pod.key)
+    spec = manifest["spec"]
     if spec.get("initContainers") or spec.get("overhead") or spec.get("resources"):
-        return None
+        return False
+    asking = _asking(manifest, resource)
+    factor = 1000 if resource == CPU else 1
+    return asking is not None and parse_quantity(asking["requests"][resource]) * factor == asked
+
+
+def _asking(pod: Manifest, resource: str) -> Manifest | None:
+    """The resources of the one container that asks for `resource`; None if there is not just one."""
     asking = [
         container["resources"]
-        for container in spec["containers"]
+        for container in pod["spec"]["containers"]
         if resource in ((container.get("resources") or {}).get("requests") or {})
     ]
-    if len(asking) != 1:
-        return None
-    factor = 1000 if resource == CPU else 1
-    found: Manifest = asking[0]
-    return found if parse_quantity(found["requests"][resource]) * factor == asked else None
+    return asking[0] if len(asking) == 1 else None
 
 
 def _lower(scene: Scene, pods: Sequence[Pod], resource: str, asked: int, step: int, by: int) -> Candidate:
     before, after = quantity_of(resource, asked), quantity_of(resource, asked - by * step)
 
     def lower(pod: Manifest) -> None:
-        asking = _asking(pod, resource, asked)
+        asking = _asking(pod, resource)
         assert asking is not None, "looked at before"
         asking["requests"][resource] = after
         if resource in (asking.get("limits") or {}) and not _may_exceed(resource):
@@ -70,7 +69,7 @@ def _lower(scene: Scene, pods: Sequence[Pod], resource: str, asked: int, step: i
     return Candidate(
         kind="lowerRequest",
         text=f"create {its_pods(pods)} anew with a request of {after} {resource} instead of {before}",
-        edits=scene.pods_anew(pods, lower),
+        edits=(scene.pods_anew(pods, lower),),
         subjects=tuple(f"Pod/{pod.key}" for pod in pods),
         before=f"{before} {resource}",
         after=f"{after} {resource}",

@@ -1,7 +1,6 @@
 """What a search for help looks at, and how the objects that wait could be changed or made anew."""
 
 from collections.abc import Callable, Iterable, Iterator
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,9 +8,8 @@ from domain.objects import COMPOSITE, Group, Pod
 from domain.queue import Entity
 from domain.shapes import PodShape
 from domain.state import State
-from domain.whathelps.changes import Edit, Manifest, Put, Remove
+from domain.whathelps.changes import Manifest, Renew, Rewrite, as_asked
 
-_KEPT_METADATA = ("name", "namespace", "labels", "annotations")
 _SHOWN = 3
 
 
@@ -59,21 +57,12 @@ class Scene:
         """Whether `pod` belongs to what waits."""
         return self.state.waits_as(pod) == self.entity.name
 
-    def changed(self, kind: str, key: str, change: Callable[[Manifest], object]) -> Put:
-        """The edit that does `change` to the manifest of an object."""
-        manifest = deepcopy(dict(self.stored(kind, key)))
-        change(manifest)
-        return Put(manifest)
+    def pods_anew(self, pods: Iterable[Pod], rewrite: Rewrite) -> Renew:
+        """The edit that deletes `pods` and creates them again with `rewrite` done to them."""
+        return Renew(tuple(pod.key for pod in pods), (), rewrite)
 
-    def pods_anew(self, pods: Iterable[Pod], change: Callable[[Manifest], object]) -> tuple[Edit, ...]:
-        """The edits that delete `pods` and create them again with `change` done to them."""
-        anew = [(pod, self._fresh("Pod", pod.key)) for pod in pods]
-        for _, manifest in anew:
-            change(manifest)
-        return (*(Remove("Pod", pod.key) for pod, _ in anew), *(Put(manifest) for _, manifest in anew))
-
-    def all_anew(self, change: Callable[[Manifest], object]) -> tuple[Edit, ...] | None:
-        """The edits that delete all of the entity and create it again, with `change` done to every part.
+    def all_anew(self, rewrite: Rewrite) -> Renew | None:
+        """The edit that deletes all of the entity and creates it again, with `rewrite` done to every part.
 
         None where that would take Pods off their nodes.
         """
@@ -81,26 +70,12 @@ class Scene:
             self.state.members_of(leaf).bound or self.state.members_of(leaf).foreign for leaf in self.leaves
         ):
             return None
-        pods = self.pods_anew(self.state.pending_of(self.entity), change)
-        groups = [self._fresh(group.kind, group.key) for group in self.groups]
-        for manifest in groups:
-            change(manifest)
-        removed, made = pods[: len(pods) // 2], pods[len(pods) // 2 :]
-        gone = [Remove(group.kind, group.key) for group in reversed(self.groups)]
-        return (*removed, *gone, *map(Put, groups), *made)
-
-    def _fresh(self, kind: str, key: str) -> Manifest:
-        """The manifest of an object as it was asked for at first."""
-        stored = deepcopy(dict(self.stored(kind, key)))
-        stored["metadata"] = {
-            name: value for name, value in stored["metadata"].items() if name in _KEPT_METADATA
-        }
-        stored.pop("status", None)
-        return stored
+        pods = tuple(pod.key for pod in self.state.pending_of(self.entity))
+        return Renew(pods, tuple((group.kind, group.key) for group in self.groups), rewrite)
 
     def copy_of(self, kind: str, key: str, name: str) -> Manifest:
         """The manifest of a new object called `name` that is like an existing one, on no node."""
-        made = self._fresh(kind, key)
+        made = as_asked(self.stored(kind, key))
         made["metadata"]["name"] = name
         made["spec"].pop("nodeName", None)
         return made

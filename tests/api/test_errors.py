@@ -15,7 +15,6 @@ _NO_METHOD = "the server does not allow this method on the requested resource"
     ("method", "path", "expected"),
     [
         pytest.param("GET", "/nothing", (404, "NotFound", _NO_ROUTE), id="no route"),
-        pytest.param("GET", "/", (404, "NotFound", _NO_ROUTE), id="root"),
         pytest.param("GET", "/api/v1/deployments", (404, "NotFound", _NO_ROUTE), id="no such resource"),
         pytest.param("GET", "/apis/apps", (404, "NotFound", _NO_ROUTE), id="no such group"),
         pytest.param("GET", "/apis/apps/v1", (404, "NotFound", _NO_ROUTE), id="no such version"),
@@ -169,7 +168,6 @@ def test_a_body_of_unknown_length_is_too_large_as_well(api: Api) -> None:
             ),
             id="bad name",
         ),
-        pytest.param("/clusters/other", (404, "NotFound", _NO_ROUTE), id="no path behind it"),
         pytest.param("/clusters", (404, "NotFound", _NO_ROUTE), id="no name"),
     ],
 )

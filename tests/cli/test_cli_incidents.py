@@ -1,9 +1,11 @@
 """Incident files on the command line: windows, pseudonyms, what others recorded."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from build import group, node, pod
 from cli_world import Book, Ganger
@@ -103,6 +105,56 @@ def test_what_cannot_be_imported_says_where(folder: Path, ganger: Ganger, conten
     (folder / "bad").write_text(content)
     assert message in ganger.error("log", "import", "bad")
     assert ganger("log", "head").code == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        pytest.param(["export", "."], ". is a folder: name a file", id="a folder"),
+        pytest.param(["export", "/"], "/ is a folder: name a file", id="the root"),
+        pytest.param(
+            ["export", "none/x"], "none/x: No such file or directory", id="a folder that is not there"
+        ),
+        pytest.param(
+            ["export", "--redact-key", "none/k", "x"],
+            "none/k: No such file or directory",
+            id="a key's folder",
+        ),
+        pytest.param(
+            ["export", "--since", "5", "--until", "2"],
+            "--until 2 is position 3, which is before --since 5",
+            id="ends",
+        ),
+        pytest.param(
+            ["export", "--redact", "--since", "5", "--until", "2", "x"],
+            "which is before --since 5",
+            id="redacted",
+        ),
+        pytest.param(["import", "bad.zst"], "bad.zst, line 1: cannot be decompressed", id="broken zstd"),
+        pytest.param(["import", "-"], "standard input, line 1: this is not a ganger-log file", id="no input"),
+    ],
+)
+def test_log_says_what_is_wrong_with_which_file(
+    two_gangs: Book, folder: Path, ganger: Ganger, words: list[str], message: str
+) -> None:
+    (folder / "bad.zst").write_bytes(zstandard.FRAME_HEADER + b"\xff" * 20)
+    assert message in ganger.error("log", *words)
+    assert [path.name for path in folder.iterdir() if path.name == "x" or path.name.startswith(".")] == []
+
+
+def test_a_window_and_a_fork_say_how_they_can_be_redacted(two_gangs: Book, ganger: Ganger) -> None:
+    window = ganger.out("log", "export", "--since", "3")
+    ganger("--cluster", "window", "log", "import", "-", stdin=window)
+    told = ganger.error("--cluster", "window", "log", "export", "--redact")
+    (command,) = re.findall("`ganger (.*)`", told)
+    redacted = ganger.out(*command.split())
+    first = [json.loads(text.splitlines()[0])["firstPosition"] for text in (window, redacted)]
+    assert first[0] == first[1] > 1
+
+    assert ganger("whatif", "--at", "3", "--save", "fork").code == 0
+    assert "after position 3 of cluster 'default'" in ganger.error(
+        "--cluster", "fork", "log", "export", "--redact"
+    )
 
 
 def test_replay_as_json(two_gangs: Book, ganger: Ganger) -> None:

@@ -269,6 +269,11 @@ ROWS = [
         True,
         id="one that keeps it away goes",
     ),
+    pytest.param([], SINGLE, fact(node("n", cpu="1")), True, id="the first node comes, too small"),
+    pytest.param([], gang(2), fact(node("n", taints=TAINT)), True, id="the first node comes, tainted"),
+    pytest.param(
+        [node("m", cpu="1")], SINGLE, fact(node("n", cpu="1")), False, id="another node comes, too small"
+    ),
     # Budgets, groups
     pytest.param(
         PACKED,

@@ -77,6 +77,12 @@ def test_candidates(running: list[Running], names: list[str]) -> None:
             id="two domains",
         ),
         pytest.param(
+            [Running("a", {"rack": "r3"}), Running("b", {"rack": "r2"}), Running("c", {"rack": "r1"})],
+            "cannot determine domain for already scheduled pods: "
+            "more than 1 domain found for pod group: r1, r2",
+            id="three domains, two are named",
+        ),
+        pytest.param(
             [Running("a", {"rack": "r2"}), Running("b", {})],
             "cannot determine domain for already scheduled pods: no topology domain found for pod b",
             id="no domain",

@@ -70,6 +70,9 @@ def namespace(name: str, **labels: str) -> Manifest:
 
 
 WEB = labelled(pod("web", node="n1"), app="web")
+HOPEFUL_WEB = labelled(
+    {**pod("web", gates=["example.com/wait"]), "status": {"nominatedNodeName": "n1"}}, app="web"
+)
 FENCE = labelled(pod("fence", node="n1", affinity={"podAntiAffinity": {REQUIRED: [of("p")]}}), app="f")
 GUARD = pod(
     "guard",
@@ -89,6 +92,12 @@ GUARD = pod(
             pod("p", **NEAR_WEB),
             fact(labelled(pod("web", node="n1"), app="web")),
             id="a Pod to be near is bound",
+        ),
+        pytest.param(
+            [in_zone("n1", "a"), HOPEFUL_WEB],
+            pod("p", **NEAR_WEB),
+            ev.PodBound(pod="default/web", uid="uid-of-web", group=None, node="n1"),
+            id="a Pod to be near is bound to the node that it was nominated to",
         ),
         pytest.param(
             [in_zone("n1", "a"), labelled(pod("web", node="n1"), app="db")],

@@ -122,12 +122,26 @@ def test_members_of_all_groups_count_the_attempts_they_were_in() -> None:
     assert [story.state.pods[f"default/{name}-0"].attempts for name in "ab"] == [1, 1]
 
 
-@pytest.mark.parametrize("name", ["a", "b"])
-def test_a_change_in_any_group_is_one_of_its_own(name: str) -> None:
-    story = tree()
+@pytest.mark.parametrize(
+    "change",
+    [
+        *(
+            pytest.param(fact(group(name, 1, **under("root")), "Updated"), id=f"{name} is updated")
+            for name in "ab"
+        ),
+        pytest.param(fact(group("c", 1, **under("root"))), id="a PodGroup without Pods comes"),
+        pytest.param(fact(composite("more", 1, **under("inner"))), id="a composite without children comes"),
+        pytest.param(
+            ev.CompositePodGroupDeleted(key="default/inner", uid="uid-of-inner"),
+            id="a composite without children goes",
+        ),
+    ],
+)
+def test_a_change_of_any_group_is_one_of_its_own(change: ev.Payload) -> None:
+    story = tree().add(composite("inner", 1, **under("root")))
     story.append(attempted(story, "unschedulable", finding(ROOT, "Unschedulable", "no")))
     assert not story.state.queue.awake(story.state.queue.entities[ROOT])
-    story.append(fact(group(name, 1, **under("root")), "Updated"))
+    story.append(change)
     assert story.state.queue.awake(story.state.queue.entities[ROOT])
 
 

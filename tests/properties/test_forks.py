@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
@@ -53,23 +54,36 @@ def new_live(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) ->
     store.close()
 
 
-def _run(live: Live, nodes: list[Manifest], steps: list[Action | Wait]) -> None:
+@dataclass(frozen=True)
+class Away:
+    """Time passes, and nobody works."""
+
+    milliseconds: int
+
+
+Step = Action | Wait | Away
+
+
+def _run(live: Live, nodes: list[Manifest], steps: list[Step]) -> None:
     live.apply(*CLASSES, *nodes)
     for step in steps:
-        if isinstance(step, Wait):
-            # Never no time at all: requests of one moment are made again before anybody decides in it.
-            live.worker.advance(live.clock, live.clock.now() + max(step.milliseconds, 1) * 1000)
-        else:
-            perform(step, Asked(live))
+        match step:
+            case Wait():
+                live.worker.advance(live.clock, live.clock.now() + step.milliseconds * 1000)
+            case Away():
+                live.clock.advance_to(live.clock.now() + step.milliseconds * 1000)
+            case _:
+                perform(step, Asked(live))
+    live.worker.advance(live.clock, live.clock.now())
 
 
 NODES = st.lists(node_manifests(), max_size=3, unique_by=lambda node: str(node["metadata"]["name"]))
-STEPS = st.lists(st.one_of(actions(), waits()), max_size=15)
+STEPS = st.lists(st.one_of(actions(), waits(), st.builds(Away, st.sampled_from([1, 700, 5000]))), max_size=15)
 
 
 @given(NODES, STEPS, st.data())
 def test_without_a_change_nothing_differs(
-    new_live: Callable[[], Live], nodes: list[Manifest], steps: list[Action | Wait], data: st.DataObject
+    new_live: Callable[[], Live], nodes: list[Manifest], steps: list[Step], data: st.DataObject
 ) -> None:
     live = new_live()
     _run(live, nodes, steps)
@@ -86,7 +100,7 @@ def test_without_a_change_nothing_differs(
 
 @given(NODES, STEPS, st.data())
 def test_a_fork_has_a_log_that_replays(
-    new_live: Callable[[], Live], nodes: list[Manifest], steps: list[Action | Wait], data: st.DataObject
+    new_live: Callable[[], Live], nodes: list[Manifest], steps: list[Step], data: st.DataObject
 ) -> None:
     live = new_live()
     _run(live, nodes, steps)

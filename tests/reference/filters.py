@@ -131,11 +131,16 @@ def _holds(expression: Manifest, labels: dict[str, str]) -> bool:
         case "DoesNotExist":
             return value is None
         case "Gt":
-            return _is_integer(value) and int(value or 0) > int(values[0])
+            return _is_larger(value, values[0])
         case "Lt":
-            return _is_integer(value) and int(value or 0) < int(values[0])
+            return _is_larger(values[0], value)
         case unknown:
             raise ValueError(f"unknown operator {unknown}")
+
+
+def _is_larger(one: str | None, other: str | None) -> bool:
+    """What is no number is neither larger nor smaller than anything."""
+    return _is_integer(one) and _is_integer(other) and int(one or 0) > int(other or 0)
 
 
 def _is_integer(value: str | None) -> bool:

@@ -545,7 +545,7 @@ class Model:
         above = self._way(pod).groups if pod.group is not None else []
         whole = [subject for subject in above if goes_whole(forest[subject])]
         if not above:
-            kind, ranked = POD, pod.manifest
+            kind, ranked = POD if pod.group is None else GROUP, pod.manifest
         else:
             is_composite = bool(whole) and whole[-1].startswith(f"{COMPOSITE}/")
             kind, ranked = COMPOSITE_UNIT if is_composite else GROUP, forest[above[-1]]

@@ -31,7 +31,7 @@ def domains(tree: Tree, key: str, cluster: list[Host], names: list[str]) -> dict
     if len(pinned) > 1:
         raise NoOneDomain(
             "cannot determine domain for already scheduled pods: "
-            f"more than 1 domain found for pod group: {', '.join(sorted(pinned))}"
+            f"more than 1 domain found for pod group: {', '.join(sorted(pinned)[:2])}"
         )
     found: dict[str, list[str]] = {}
     for name in names:

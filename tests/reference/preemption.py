@@ -90,26 +90,29 @@ class World:
         there = [unit for unit in found if any(each.node in names for each in unit.pods)]
         return sorted((unit for unit in there if unit.priority < below), key=Unit.importance)
 
-    def breaking(self, units: list[Unit]) -> list[Unit]:
-        """Those of `units` that would break a budget, if all of them went in this order."""
+    def breaking(self, units: list[Unit]) -> list[tuple[Unit, int]]:
+        """Those of `units` that would break a budget, if all of them went in this order, each with how many
+        of its pods do."""
         left = [allowed(budget, self.pods) for budget in self.budgets]
         broken = []
         for unit in units:
-            over = False
+            count = 0
             for each in unit.pods:
+                over = False
                 for number, budget in enumerate(self.budgets):
                     listed = budget.get("status", {}).get("disruptedPods") or {}
                     if protects(budget, each.pod) and each.pod["metadata"]["name"] not in listed:
                         left[number] -= 1
                         over = over or left[number] < 0
-            if over:
-                broken.append(unit)
+                count += over
+            if count:
+                broken.append((unit, count))
         return broken
 
     def victims(self, units: list[Unit], placed: Placed) -> list[Unit]:
         """Those of `units` that cannot stay beside the pods that are `placed`."""
         out = list(units)
-        broken = self.breaking(units)
+        broken = [unit for unit, _ in self.breaking(units)]
         for unit in broken + [each for each in units if each not in broken]:
             out.remove(unit)
             if not _all_fit(placed, self.without(out)):
@@ -200,9 +203,7 @@ def preempt_group(
     result = again(world.without(units))
     if not result.succeeded:
         return Answer(result.status.message, error=result.status.kind == ERROR)
-    import os
-
-    placed = result.placed if os.environ.get("OLDB") else result.found_places()
+    placed = result.found_places()
     gone = list(_keys(world.victims(units, placed)))
     nodes = {key_of(pod): node for pod, node in placed}
     text = f"found a placement for podgroup, preempting {len(gone)} victims"
@@ -248,9 +249,9 @@ def preempt_pod(world: World, trial: Trial) -> Answer:
 
 
 def _cost(world: World, units: list[Unit], gone: list[Unit]) -> tuple[int, int, int, int]:
-    broken = [unit for unit in world.breaking(units) if unit in gone]
+    broken = sum(count for unit, count in world.breaking(units) if unit in gone)
     priorities = [unit.priority for unit in gone for _ in unit.pods]
-    return (len(broken), max(priorities), sum(each + 2**31 for each in priorities), len(priorities))
+    return (broken, max(priorities), sum(each + 2**31 for each in priorities), len(priorities))
 
 
 def _start(gone: list[Unit]) -> str:

@@ -49,7 +49,7 @@ def feasibility(minimum: int, scheduled: int, remaining: int, word: str = "minCo
 @dataclass
 class Result:
     """How a group came out. Of a PodGroup, `trials` are those of its members that were tried; `placed`
-    are the pods in it and below it that it keeps. Not `own` is a status that was handed down.
+    are the pods in it and below it that it keeps, `found` its own that found a place, kept or not.
     """
 
     tree: Tree
@@ -57,7 +57,7 @@ class Result:
     trials: list[Trial] = field(default_factory=list)
     placed: Placed = field(default_factory=list)
     children: "list[Result]" = field(default_factory=list)
-    own: bool = True
+    found: Placed = field(default_factory=list)
 
     @property
     def succeeded(self) -> bool:
@@ -70,14 +70,8 @@ class Result:
             yield from child.each()
 
     def found_places(self) -> Placed:
-        """Everyone who found a place, each for itself, and was not pulled down by a group above its own."""
-        return [
-            (trial.pod, trial.node)
-            for result in self.each()
-            if result.own
-            for trial in result.trials
-            if trial.node is not None
-        ]
+        """Everyone who found a place, whatever became of the groups above."""
+        return [place for result in self.each() for place in result.found]
 
 
 def run_tree(root: Tree, cluster: list[Host], hopes: dict[str, str]) -> Result:
@@ -131,8 +125,8 @@ def _try_members(tree: Tree, cluster: list[Host], names: list[str], hopes: dict[
             placed.append((pod, trial.node))
         status = feasibility(minimum, scheduled, remaining)
         if status.kind == UNSCHEDULABLE:
-            return Result(tree, status, trials)
-    return Result(tree, status, trials, placed)
+            return Result(tree, status, trials, found=placed)
+    return Result(tree, status, trials, placed, found=placed)
 
 
 def _try_children(tree: Tree, cluster: list[Host], names: list[str], hopes: dict[str, str]) -> Result:
@@ -223,6 +217,6 @@ def _pull_down(result: Result, cause: Result, above: str) -> None:
     if cause.status.kind == UNSCHEDULABLE:
         text = f'{above} composite pod group "{cause.tree.name}" is unschedulable: {text}'
     result.status = Status(cause.status.kind, text)
-    result.trials, result.placed, result.own = [], [], False
+    result.trials, result.placed = [], []
     for child in result.children:
         _pull_down(child, cause, "ancestor")

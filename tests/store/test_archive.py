@@ -1,5 +1,6 @@
 """Export and import: the same bytes, the same head hash; and whatever was done to a file is found."""
 
+import gzip
 import hashlib
 import io
 import json
@@ -200,19 +201,52 @@ def test_a_flipped_bit_anywhere_is_found(new_log: NewLog, data: st.DataObject) -
         list(read_archive(io.BytesIO(archive)).events)
 
 
-@pytest.mark.parametrize("damage", ["cut", "flip", "plain"])
+@pytest.mark.parametrize("damage", ["cut", "flip", "flip early"])
 def test_a_damaged_compressed_file(archive: bytes, log: EventLog, tmp_path: Path, damage: str) -> None:
     path = tmp_path / "x.zst"
     compressed = bytearray(zstandard.ZstdCompressor(write_checksum=True).compress(archive))
     if damage == "cut":
         compressed = compressed[:-20]
-    elif damage == "flip":
-        compressed[len(compressed) // 2] ^= 1
     else:
-        compressed = bytearray(archive)
+        compressed[len(compressed) // 2 if damage == "flip" else 12] ^= 1
     path.write_bytes(compressed)
     with open_archive(path, "r") as source, pytest.raises(BadArchive):
         list(read_archive(source).events)
+
+
+@pytest.mark.parametrize(
+    ("name", "pack"),
+    [
+        pytest.param("x.zst", lambda archive: archive, id="plain, in spite of its name"),
+        pytest.param("x.jsonl", zstandard.ZstdCompressor().compress, id="compressed, in spite of its name"),
+    ],
+)
+def test_what_a_file_holds_says_how_it_is_read(
+    archive: bytes, tmp_path: Path, name: str, pack: Callable[[bytes], bytes]
+) -> None:
+    (tmp_path / name).write_bytes(pack(archive))
+    with open_archive(tmp_path / name, "r") as source:
+        assert source.read() == archive
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        pytest.param(gzip.compress, "compressed with gzip", id="gzip"),
+        pytest.param(lambda archive: b"", "there is nothing in it", id="empty"),
+        pytest.param(lambda archive: archive.replace(b"\n", b"\r\n"), "CR LF", id="CR LF"),
+        pytest.param(
+            lambda archive: archive.replace(b"\n", b"\r\n").replace(b"\r\n", b"\n", 1),
+            "line 2: .*CR LF",
+            id="CR LF after the first line",
+        ),
+    ],
+)
+def test_a_file_that_was_converted_says_so(
+    archive: bytes, spoil: Callable[[bytes], bytes], message: str
+) -> None:
+    with pytest.raises(BadArchive, match=message):
+        list(read_archive(io.BytesIO(spoil(archive))).events)
 
 
 def test_the_published_verifier_checks_a_real_export(archive: bytes, log: EventLog, tmp_path: Path) -> None:

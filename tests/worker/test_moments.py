@@ -51,5 +51,7 @@ def test_what_names_no_moment(text: str, cluster: Cluster) -> None:
 
 
 def test_the_future_is_not_in_the_log(cluster: Cluster) -> None:
+    with pytest.raises(Expired, match=f"position {2**70} is in the future: the log ends at 3"):
+        moment_of(cluster, str(2**70))
     with pytest.raises(Expired, match="position 4 is in the future: the log ends at 3"):
         moment_of(cluster, "4")

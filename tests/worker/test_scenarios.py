@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 import yaml
 
-from build import group, node, pod
+from build import composite, group, node, pod
 from store.engine import Store
+from trees import leaf
 from worker.scenarios import BadScenario, find_scenarios, read_scenario, run_scenario
 
 BIG = pod("big", cpu="9")
@@ -104,12 +105,37 @@ def apply(*manifests: dict[str, Any]) -> dict[str, Any]:
         ),
         pytest.param(
             [
+                apply(*ROOM, composite("c", 1), *leaf("g", 1, [9], parent="c")),
+                {
+                    "expect": {
+                        "explain": [
+                            {"kind": "CompositePodGroup", "name": "c", "contains": text}
+                            for text in ("minGroupCount (1) cannot be satisfied", "2 Insufficient cpu")
+                        ]
+                    }
+                },
+            ],
+            id="explain a composite by the messages of the Pods below it too",
+        ),
+        pytest.param(
+            [
                 apply(*ROOM, pod("b"), group("g", 1), pod("a", group="g")),
                 {"expect": {"queue": ["Pod/b", "PodGroup/g"]}},
                 {"settle": {}},
                 {"expect": {"queue": []}},
             ],
             id="queue, which does not settle first",
+        ),
+        pytest.param(
+            [
+                apply(*ROOM, BIG, pod("a")),
+                {"expect": {"scheduled": ["a"], "queue": ["Pod/big", "Pod/a"], "unschedulable": ["big"]}},
+            ],
+            id="who was still to be tried, and what became of them",
+        ),
+        pytest.param(
+            [apply(*ROOM, pod("a")), {"expect": {"queue": [], "scheduled": ["a"]}}],
+            id="nobody is to be tried once all is settled",
         ),
         pytest.param(
             [
@@ -131,6 +157,16 @@ def apply(*manifests: dict[str, Any]) -> dict[str, Any]:
                 {"expect": {"unschedulable": ["a"]}},
             ],
             id="delete",
+        ),
+        pytest.param(
+            [
+                apply(*ROOM, group("g", 2), pod("a", group="g"), pod("b", group="g")),
+                {"settle": {}},
+                {"delete": ["Pod/a", "Pod/b", "PodGroup/g"]},
+                apply(group("g", 1), pod("a", group="g")),
+                {"expect": {"scheduled": ["a"], "removed": ["b"]}},
+            ],
+            id="what was deleted, made again",
         ),
     ],
 )

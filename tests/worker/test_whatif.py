@@ -94,6 +94,48 @@ def test_before_anything_was_there(live: Live) -> None:
     assert _courses(found)["PodGroup/default/g"] == ("Unschedulable 0/2", "Scheduled 2/2 0s n1 n2")
 
 
+@pytest.mark.parametrize(
+    ("away", "node_of_a", "node_of_vip"),
+    [
+        pytest.param(True, None, "n1", id="the worker was away and saw both at once"),
+        pytest.param(False, "n1", None, id="the worker decided between them, in the same microsecond"),
+    ],
+)
+def test_requests_come_again_where_they_stood_between_attempts(
+    sqlite_store: Store, away: bool, node_of_a: str | None, node_of_vip: str | None
+) -> None:
+    live = Live(sqlite_store)
+    live.apply({**HIGH, "preemptionPolicy": "Never"}, node("n1", cpu="2")).wait(1)
+    live.apply(pod("a", cpu="2"))
+    if away:
+        live.clock.advance_to(live.clock.now() + SECOND)
+    else:
+        live.worker.advance(live.clock, live.clock.now())
+    live.apply(pod("vip", cpu="2", priorityClassName="high")).wait(60)
+    assert live.cluster.state.pods["default/a"].node == node_of_a
+    assert live.cluster.state.pods["default/vip"].node == node_of_vip
+
+    found = _ask(live, at="2")
+
+    assert found.same
+    assert found.recorded is not None
+    assert (found.recorded.requests, found.recorded.elsewhere) == (2, ())
+
+
+def test_a_gang_that_is_just_being_bound_is_whole_in_the_fork(sqlite_store: Store) -> None:
+    live = Live(sqlite_store)
+    live.apply(node("n1", cpu="2"), group("g", 2), *(pod(f"g-{n}", cpu="1", group="g") for n in range(2)))
+    live.wait(1).apply(pod("later", cpu="1")).wait(1)
+    log = live.cluster.log
+    first, last = (each.position for each in log.read() if each.type == "PodBound")
+
+    found = _ask(live, at=str(first))
+
+    assert found.fork.position == last
+    assert found.recorded is not None
+    assert found.recorded.elsewhere == ()
+
+
 def test_something_deleted(live: Live) -> None:
     assert _courses(_ask(live, _delete_a)) == {
         "Pod/default/a": ("Scheduled 1/1 n1", "Deleted 0/0"),

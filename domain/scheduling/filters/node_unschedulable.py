@@ -15,9 +15,8 @@ CORDON = Taint("node.kubernetes.io/unschedulable", "", NO_SCHEDULE)
 
 def node_unschedulable(roster: Roster, shape: PodShape) -> Verdict:
     """Rule out cordoned nodes. Source: kube-scheduler 1.37, NodeUnschedulable."""
-    minds = minds_cordons(shape)
-    cordoned = np.array([facts.unschedulable and minds for facts in roster.facts], dtype=np.bool_)
-    return hopeless(NAME, REASON, cordoned)
+    cordoned = roster.cordoned
+    return hopeless(NAME, REASON, cordoned if minds_cordons(shape) else np.zeros_like(cordoned))
 
 
 def minds_cordons(shape: PodShape) -> bool:

@@ -16,9 +16,7 @@ def taint_toleration(roster: Roster, shape: PodShape) -> Verdict:
 
     Source: kube-scheduler 1.37, TaintToleration.
     """
-    repelling = np.array(
-        roster.each(lambda facts: facts.taints, lambda taints: repelled(taints, shape)), dtype=np.bool_
-    )
+    repelling = roster.by_taints(lambda taints: repelled(taints, shape), np.bool_)
     return hopeless(NAME, REASON, repelling)
 
 

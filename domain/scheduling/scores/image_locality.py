@@ -1,5 +1,7 @@
 """ImageLocality: a node that has a Pod's images is the better, the larger they are."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,18 +16,22 @@ _PLENTY = 1000 * _MEBIBYTE
 def image_locality(roster: Roster, shape: PodShape) -> NDArray[np.int64]:
     """The scores, shape (N,); other Pods play no part.
 
-    An image counts with its size times the share of all nodes that have it, rounded down, so that
-    Pods do not crowd where it happens to be. Source: kube-scheduler 1.37, ImageLocality.
+    An image counts with its size times the share of all nodes that have it, also of those outside of a
+    placement, so that Pods do not crowd where it happens to be.
+    Source: kube-scheduler 1.37, ImageLocality.
     """
-    scores = np.zeros(len(roster), dtype=np.int64)
-    present = np.zeros(len(roster), dtype=np.object_)
+    present: dict[int, int] = {}
     for image in shape.images:
-        sizes = [facts.images.get(image) for facts in roster.facts]
-        holders = sum(size is not None for size in sizes)
-        if holders:
-            present += np.array([(size or 0) * holders // len(roster) for size in sizes], dtype=np.object_)
-    if shape.images:
-        most = _PLENTY * len(shape.images)
-        counted = np.clip(present, _NEGLIGIBLE, most)
-        scores += ((counted - _NEGLIGIBLE) * 100 // (most - _NEGLIGIBLE)).astype(np.int64)
+        for row, held in _stock(roster):
+            if image in held:
+                present[row] = present.get(row, 0) + roster.images.spread(held[image], image)
+    scores = np.zeros(len(roster), dtype=np.int64)
+    most = _PLENTY * len(shape.images)
+    for row, size in present.items():
+        scores[row] = (min(max(size, _NEGLIGIBLE), most) - _NEGLIGIBLE) * 100 // (most - _NEGLIGIBLE)
     return scores
+
+
+def _stock(roster: Roster) -> Iterator[tuple[int, dict[str, int]]]:
+    """The images of nodes that report any, with the row of each."""
+    return ((row, roster.facts[row].images) for row in roster.stocked)

@@ -16,7 +16,7 @@ def untolerated_preferences(roster: Roster, shape: PodShape) -> NDArray[np.int64
             taint.effect == PREFER_NO_SCHEDULE and not tolerated(taint, shape.tolerations) for taint in taints
         )
 
-    return np.array(roster.each(lambda facts: facts.taints, count), dtype=np.int64)
+    return roster.by_taints(count, np.int64)
 
 
 def taint_toleration(raw: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -5,12 +5,13 @@ from typing import Any
 import pytest
 
 from books import Book
-from build import Manifest, group, node, pod
+from build import Manifest, composite, group, node, pod
 from domain import events as ev
 from domain.conflict import stands
 from domain.explanation import Fate
 from domain.queue import Verdict
 from domain.scheduling.cycle import Decision, decide
+from trees import inner, leaf
 from worker.shown import as_shown
 
 FOUND = ", pod group preemption: found a placement for podgroup, preempting"
@@ -194,6 +195,41 @@ def test_members_beyond_the_minimum_preempt_in_a_cycle_of_their_own() -> None:
     assert condition.status == "True"
 
 
+HIGH: Manifest = {"priorityClassName": "high"}
+
+
+@pytest.mark.parametrize(
+    ("children", "promised"),
+    [
+        pytest.param(
+            leaf("m", 2, [1, 9], parent="t", pods=HIGH, **HIGH),
+            ["m-0", "n-0"],
+            id="in a PodGroup that fails",
+        ),
+        pytest.param(
+            [
+                inner("m", 2, parent="t", **HIGH),
+                *leaf("m1", 1, [1], parent="m", pods=HIGH, **HIGH),
+                *leaf("m2", 1, [9], parent="m", pods=HIGH, **HIGH),
+            ],
+            ["m1-0", "n-0"],
+            id="in a PodGroup that its composite pulls down",
+        ),
+    ],
+)
+def test_who_finds_a_place_in_vain_is_made_room_for_all_the_same(
+    children: list[Manifest], promised: list[str]
+) -> None:
+    old = [running("a", "n1", cpu="1"), running("b", "n1", cpu="1")]
+    sibling = leaf("n", 1, [1], parent="t", pods=HIGH, **HIGH)
+    book = after(node("n1", cpu="2"), *old, composite("t", None, **HIGH), *children, *sibling)
+    book.cycle()
+    assert evicted(book) == ["a", "b"]
+    assert nominations(book) == dict.fromkeys(promised, "n1")
+    book.settle()
+    assert [pod.key for pod in book.state.pods.values() if pod.node] == ["default/n-0"]
+
+
 # Units, their order, budgets
 
 
@@ -209,6 +245,11 @@ def test_members_beyond_the_minimum_preempt_in_a_cycle_of_their_own() -> None:
             [group("s", 1), running("a", "n1", cpu="1"), running("s-0", "n1", cpu="1", group="s")],
             ["a"],
             id="a plain Pod goes before a member",
+        ),
+        pytest.param(
+            [running("a", "n1", cpu="1"), running("s-0", "n1", cpu="1", group="unknown")],
+            ["a"],
+            id="a plain Pod goes before a member of a group that is not there",
         ),
         pytest.param(
             [
@@ -290,6 +331,17 @@ def boss(**spec: Any) -> Manifest:
             ],
             "n2",
             id="fewest broken budgets",
+        ),
+        pytest.param(
+            [
+                group("w", 1, disruptionMode={"all": {}}),
+                running("w-0", "n1", cpu="1", group="w", app="store"),
+                running("w-1", "n1", cpu="1", group="w", app="store"),
+                running("b", "n2", cpu="2", app="store", priorityClassName="mid"),
+                budget("keep", {"matchLabels": {"app": "store"}}, allowed=0),
+            ],
+            "n2",
+            id="fewest broken budgets, each Pod of a group counted",
         ),
         pytest.param(
             [running("a", "n1", cpu="2", priorityClassName="low"), running("b", "n2", cpu="2")],

@@ -3,13 +3,13 @@ import pytest
 from hypothesis import given
 
 from build import node, pod
-from clusters import Cluster, Manifest, clusters
+from clusters import ZONE, Cluster, Manifest, clusters
 from domain.profile import DEFAULT_PROFILE, CurvePoint, Profile, ScoredResource, Weights
 from domain.scheduling.score import Scores, score
 from ganger_testing.profiles import profiles
 from placing import hosts_of
 from reference.filters import Host
-from reference.scores import balanced_allocation, by_strategy
+from reference.scores import balanced_allocation, by_strategy, image_locality
 
 
 def scores_of(
@@ -48,6 +48,16 @@ def test_what_a_node_has_none_of_is_left_out(cpu: str, memory: str, expected: in
     free = pod("a", cpu="1" if cpu != "0" else "0", memory="0")
     scores = scores_of([node("n1", cpu=cpu, memory=memory)], [], free)
     assert scores.node_resources_fit.tolist() == [expected]
+
+
+@given(clusters())
+def test_images_on_nodes_outside_of_a_placement_count(cluster: Cluster) -> None:
+    room, hosts = cluster.table().for_cycle(), hosts_of(cluster)
+    for number, zone in enumerate(room.roster.domains(ZONE).names):
+        inside = room.within(ZONE, number)
+        there = [host for host in hosts if host.labels.get(ZONE) == zone]
+        scores = score(inside, cluster.shape, np.arange(len(inside)))
+        assert scores.image_locality.tolist() == image_locality(cluster.pod, there, hosts)
 
 
 @pytest.mark.parametrize(
