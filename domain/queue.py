@@ -93,7 +93,8 @@ class Entity(msgspec.Struct, kw_only=True, gc=False, array_like=True):
     position of the last event about itself, `woken` that of the first other one since its last attempt
     that could matter to it, `snapshot` the one this attempt was decided on,
     `last_attempt` where that attempt stands, and `findings` a digest of what it found, which stand
-    at `findings_at`.
+    at `findings_at`. `incomplete_us` is since when some group above its Pods has been missing, or the way
+    up to a root has had no end (microseconds); None where there is a root.
     """
 
     name: str
@@ -115,6 +116,7 @@ class Entity(msgspec.Struct, kw_only=True, gc=False, array_like=True):
     findings: bytes = b""
     findings_at: int = 0
     hold: Hold | None = None
+    incomplete_us: int | None = None
 
     @property
     def kind(self) -> str:
@@ -127,8 +129,9 @@ class Entity(msgspec.Struct, kw_only=True, gc=False, array_like=True):
     @property
     def speaks_us(self) -> int | None:
         """The moment at which its Pods say that their tree is incomplete; None if it is not."""
-        incomplete = self.hold is not None and self.hold.lane is Lane.INCOMPLETE
-        return self.timestamp + SILENCE_US if incomplete else None
+        if self.incomplete_us is None or self.hold is None or self.hold.lane is not Lane.INCOMPLETE:
+            return None
+        return self.incomplete_us + SILENCE_US
 
     @property
     def rejected(self) -> bool:

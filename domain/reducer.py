@@ -6,7 +6,7 @@ decided and what follows from it by rule, such as who waits in which lane.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from sys import intern
 from typing import Any, TypeAlias
 
@@ -122,6 +122,9 @@ def _pod_added(state: State, added: ev.PodAdded, position: int, at: int) -> None
         pod.condition = scheduled_since(at)
     elif state.spec(pod).gates:
         pod.condition = Condition("False", "SchedulingGated", GATED_MESSAGE, at)
+        if pod.group is not None:  # which silences all that wait with it
+            _, others = state.queued_with(pod.group)
+            _keep_what_was_said(state, others.pending, position, at)
     state.pods[pod.key] = pod
     state.enlist(pod)
     if (node := _place(state, pod)) is not None:
@@ -136,6 +139,7 @@ def _pod_updated(state: State, updated: ev.PodUpdated, position: int, at: int) -
     if _is_report(updated, pod) and updated.status is not UNSET:
         _pod_observed(state, pod, read_status(updated.status), position, at)
         return
+    _keep_what_it_said(state, pod, at)
     before, was_on, spec = state.standing(pod), _place(state, pod), state.spec(pod)
     stayed = pod.deletion is None
     state.delist(pod)
@@ -387,7 +391,7 @@ def _review_group(state: State, name: str, waiting: Waiting, position: int, at: 
     if not waiting.pending:
         state.queue.drop(name)
         return
-    entity = state.queue.entities.get(name)
+    before = entity = state.queue.entities.get(name)
     oldest = state.pods[next(iter(waiting.pending))]
     root = state.group_of(name)
     uid = "" if root is None else root.uid
@@ -398,6 +402,12 @@ def _review_group(state: State, name: str, waiting: Waiting, position: int, at: 
     entity.arrival = oldest.arrival
     entity.changed = position
     entity.hold = hold_of_group(state, root, waiting, oldest)
+    if root is not None and root.parent is None:
+        entity.incomplete_us = None
+    elif before is None or before.incomplete_us is None:
+        entity.incomplete_us = at
+    else:  # a group that came and is no root has not ended it
+        entity.incomplete_us = before.incomplete_us
     state.queue.put(entity)
 
 
@@ -412,7 +422,9 @@ def _member_left(state: State, pod: Pod, group: str, position: int, at: int) -> 
         return
     entity = state.queue.entities[name]
     oldest = state.pods[next(iter(waiting.pending))]
-    if oldest.arrival > entity.snapshot:  # whoever waits came while the attempt was made: a new entity
+    if entity.incomplete_us is not None:
+        _review_group(state, name, waiting, position, at)
+    elif oldest.arrival > entity.snapshot:  # whoever waits came while the attempt was made: a new entity
         state.queue.drop(name)
         _review_group(state, name, waiting, position, oldest.queued_us)
     elif waiting.dying:
@@ -611,7 +623,7 @@ def _group_updated(state: State, updated: ev.Updated, position: int, at: int) ->
 
 
 def _put_group(state: State, group: Group, position: int, at: int) -> None:
-    _keep_what_was_said(state, group.kind, group.key, position, at)
+    _keep_what_was_said(state, _waiting_below(state, group.kind, group.key), position, at)
     concerned = state.put_group(group)
     if group.kind == POD_GROUP and group.deletion is not None:
         state.released[group.key] = None
@@ -624,7 +636,7 @@ def _group_deleted(state: State, deleted: ev.Deleted, position: int, at: int) ->
     group = state.groups_of(kind).get(deleted.key)
     if group is None or group.uid != deleted.uid:
         raise CorruptLog(f"there is no {kind} {deleted.key} with uid {deleted.uid}")
-    _keep_what_was_said(state, kind, deleted.key, position, at)
+    _keep_what_was_said(state, _waiting_below(state, kind, deleted.key), position, at)
     concerned = state.drop_group(kind, deleted.key)
     _rank_changed(state, group, position)
     if kind == POD_GROUP:
@@ -633,14 +645,26 @@ def _group_deleted(state: State, deleted: ev.Deleted, position: int, at: int) ->
         _review_group(state, name, state.waiting_as(name), position, at)
 
 
-def _keep_what_was_said(state: State, kind: str, key: str, position: int, at: int) -> None:
-    """Pods below a group that have said that their tree is incomplete do not take it back."""
+def _waiting_below(state: State, kind: str, key: str) -> Iterator[str]:
+    """The keys of Pods that wait below a group."""
     for leaf in state.leaves_of(kind, key):
-        entity = state.queue.entities.get(state.forest.waits_as(leaf))
-        if entity is not None and speaks(entity, at):
-            for name in state.members_of(leaf).pending:
-                pod = state.pods[name]
-                pod.condition, pod.revision = spoken(state, entity, pod), position
+        yield from state.members_of(leaf).pending
+
+
+def _keep_what_was_said(state: State, pods: Iterable[str], position: int, at: int) -> None:
+    """Those of `pods` that have said that their tree is incomplete do not take it back."""
+    for key in pods:
+        if _keep_what_it_said(state, state.pods[key], at):
+            state.pods[key].revision = position
+
+
+def _keep_what_it_said(state: State, pod: Pod, at: int) -> bool:
+    """Keep it if `pod` has said that its tree is incomplete, whatever becomes of it now; whether it has."""
+    entity = None if pod.group is None else state.entity_of(pod)
+    if entity is None or not speaks(entity, at):
+        return False
+    pod.condition = spoken(state, entity, pod)
+    return True
 
 
 def _rank_changed(state: State, group: Group, position: int) -> None:
@@ -655,6 +679,7 @@ def _rank_changed(state: State, group: Group, position: int) -> None:
 def _configured(state: State, config: ev.SchedulerConfigured, position: int, at: int) -> None:
     before = [(pod, state.standing(pod)) for pod in state.pods.values()]
     for pod, _ in before:
+        _keep_what_it_said(state, pod, at)
         state.delist(pod)
     state.config = config
     state.queue.by_clock = config.retry == "byClock"

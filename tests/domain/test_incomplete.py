@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 
-from build import START, Story, composite, group, node, pod
+from build import START, Story, composite, fact, group, node, pod
 from domain import events as ev
 from domain.incomplete import as_of
 from domain.objects import Condition
@@ -91,6 +92,54 @@ def test_what_was_said_is_not_taken_back_but_overtaken() -> None:
     assert found is not None
     assert found.message == "composite pod group default/d not found in workload forest"
     assert found.since == before.since
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        pytest.param(
+            [fact(composite("c", **under("c"))), fact(group("g", **under("c")))],
+            "cycle detected in hierarchy: g -> c -> c",
+            id="the group comes, into a ring",
+        ),
+        pytest.param(
+            [
+                ev.PodBound(pod="default/q", uid="uid-of-q", node="n"),
+                ev.BindingFailed(pod="default/q", uid="uid-of-q", node="n", message="no"),
+            ],
+            "pod group default/g not found in workload forest",
+            id="a member's binding fails",
+        ),
+        pytest.param(
+            [ev.PodBound(pod="default/q", uid="uid-of-q", node="n")],
+            "pod group default/g not found in workload forest",
+            id="an older member is bound",
+        ),
+        pytest.param(
+            [fact(pod("r", group="g", gates=["a/b"]))],
+            "pod group default/g not found in workload forest",
+            id="a gated member holds all of them",
+        ),
+        pytest.param(
+            [ev.PodUpdated(key="default/p", status=msgspec.Raw(b'{"phase":"Failed"}'))],
+            "pod group default/g not found in workload forest",
+            id="it is reported to have failed",
+        ),
+        pytest.param(
+            [ev.SchedulerConfigured(scheduler_names=("other",))],
+            "pod group default/g not found in workload forest",
+            id="another scheduler's from now on",
+        ),
+    ],
+)
+def test_what_was_said_is_not_taken_back_by_what_happens(change: list[ev.Payload], message: str) -> None:
+    story = Story(node("n"), pod("q", group="g"), pod("p", group="g")).wait(1000)
+    before = said(story, "p", story.now)
+    assert before is not None
+    story.append(*change)
+    found = said(story, "p", story.now)
+    assert found is not None
+    assert (found.message, found.since) == (message, before.since)
 
 
 def test_a_refusal_stays_until_the_silence_ends() -> None:
