@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypeAlias, TypedDict
+
+import msgspec
 
 from domain.admission.documents import read_documents
 from domain.admission.kinds import COMPOSITE_POD_GROUP, POD_GROUP, Kind, kind_named
@@ -88,8 +90,10 @@ def read_scenario(path: Path) -> Scenario:
             raise BadScenario(
                 f"{path}: step {number}: unknown step {name!r}, must be one of {', '.join(_STEPS)}"
             )
-        if not isinstance(argument, _ARGUMENTS[name]):
-            raise BadScenario(f"{path}: step {number} ({name}): must not have {argument!r} as its argument")
+        try:
+            _check(name, argument)
+        except msgspec.ValidationError as error:
+            raise BadScenario(f"{path}: step {number} ({name}): {error}") from error
         steps.append((name, argument))
     return Scenario(path, body["name"], tuple(body.get("features", ())), tuple(steps))
 
@@ -313,14 +317,68 @@ _STEPS: dict[str, Callable[[_Run, Any], list[str]]] = {
     "advance": _Run.advance,
     "expect": _Run.expect,
 }
-_ARGUMENTS: dict[str, type] = {
-    "apply": list,
-    "refuse": dict,
-    "delete": list,
-    "settle": dict,
+
+Manifests: TypeAlias = list[dict[str, Any]]
+
+
+class _Refusal(TypedDict):
+    apply: Manifests
+    contains: NotRequired[str | list[str]]
+    code: NotRequired[int]
+
+
+class _Members(TypedDict):
+    pods: list[str]
+
+
+class _InDomain(_Members):
+    key: str
+
+
+class _Named(TypedDict):
+    kind: str
+    name: str
+
+
+class _Typed(_Named):
+    type: str
+
+
+class _Told(_Named):
+    contains: str
+
+
+_ARGUMENTS: Mapping[str, Any] = {
+    "apply": Manifests,
+    "refuse": _Refusal,
+    "delete": list[str],
+    "settle": dict[str, Any],
     "advance": str,
-    "expect": dict,
+    "expect": dict[str, Any],
 }
+"""What a step has to be given at least."""
+
+_EXPECTED: Mapping[str, Any] = {
+    "count": list[_Members],
+    "nodes": dict[str, str | list[str]],
+    "sameDomain": list[_InDomain],
+    "conditions": list[_Typed],
+    "explain": list[_Told],
+}
+"""The same of expectations; the others are lists of names."""
+
+
+def _check(name: str, argument: object) -> None:
+    """Raise a ValidationError, which says where, if a step cannot have `argument`."""
+    msgspec.convert(argument, _ARGUMENTS[name])
+    if isinstance(argument, Mapping) and name == "expect":
+        for key, value in argument.items():
+            try:
+                msgspec.convert(value, _EXPECTED.get(key, list[str]))
+            except msgspec.ValidationError as error:
+                raise msgspec.ValidationError(f"{key}: {error}") from error
+
+
 _EXPECTATIONS: dict[str, Callable[[_Run, Any], list[str]]] = {
     "scheduled": lambda run, names: run.all_are("scheduled")(names),
     "gated": lambda run, names: run.all_are("gated")(names),

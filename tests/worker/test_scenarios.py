@@ -331,10 +331,31 @@ def test_each_run_has_the_same_uids_and_times(sqlite_store: Store, tmp_path: Pat
         *[
             pytest.param(
                 f"name: x\nsteps: [{{{step}: 5}}]\n",
-                f"step 1 ({step}): must not have 5 as its argument",
+                f"step 1 ({step}): Expected `{wanted}`, got `int`",
                 id=f"{step} of a number",
             )
-            for step in ("apply", "refuse", "delete", "settle", "advance", "expect")
+            for step, wanted in (
+                ("apply", "array"),
+                ("refuse", "object"),
+                ("delete", "array"),
+                ("settle", "object"),
+                ("advance", "str"),
+                ("expect", "object"),
+            )
+        ],
+        *[
+            pytest.param(f"name: x\nsteps: [{step}]\n", fault, id=step)
+            for step, fault in (
+                ("{apply: [[]]}", "step 1 (apply): Expected `object`, got `array` - at `$[0]`"),
+                ("{delete: [5]}", "step 1 (delete): Expected `str`, got `int` - at `$[0]`"),
+                ("{refuse: {}}", "step 1 (refuse): Object missing required field `apply`"),
+                ("{expect: {nodes: [a]}}", "step 1 (expect): nodes: Expected `object`, got `array`"),
+                ("{expect: {gated: a}}", "step 1 (expect): gated: Expected `array`, got `str`"),
+                ("{expect: {count: [{}]}}", "count: Object missing required field `pods` - at `$[0]`"),
+                ("{expect: {conditions: [{kind: Pod, type: Ready}]}}", "missing required field `name`"),
+                ("{expect: {explain: [{kind: Pod, name: a}]}}", "missing required field `contains`"),
+                ("{expect: {sameDomain: [{pods: [a]}]}}", "missing required field `key`"),
+            )
         ],
     ],
 )
