@@ -119,7 +119,10 @@ def keep(fork: Fork, name: str) -> Head:
 
 
 def forks_of(parent: Cluster, moment: Moment, count: int, *, head: int) -> list[Fork]:
-    """`count` forks of `parent`, whose log is taken to end at `head`, at one moment. Raises Expired."""
+    """`count` forks of `parent`, whose log is taken to end at `head`, at one moment, the end of a batch.
+
+    Raises Expired.
+    """
     with parent.lock:
         present = parent.state.position == moment.position
         body = encode_state(parent.state if present else parent.state_at(moment.position))

@@ -584,7 +584,7 @@ def test_whether_it_is_placed(story: Callable[[], Story], subject: str, placed: 
         pytest.param(
             lambda: Story(node("n1", gpu=8, unschedulable=True), pod("a", gpu=1)),
             "infeasible",
-            "each of the 1 nodes was looked at, and none can take it",
+            "the only node was looked at, and cannot take it",
             id="a single Pod",
         ),
         pytest.param(

@@ -23,6 +23,7 @@ from worker.moments import moment_of
 from worker.replaying import StoredLog, replay
 from worker.shown import as_stored, record_of
 from worker.whatif import whatif
+from worker.windows import end_of_batch
 
 
 class Asked:
@@ -105,7 +106,7 @@ def test_a_fork_has_a_log_that_replays(
     live = new_live()
     _run(live, nodes, steps)
     head = live.cluster.log.head().position
-    position = data.draw(st.integers(0, head))
+    position = end_of_batch(live.cluster.log, data.draw(st.integers(0, head)))
     (fork,) = forks_of(live.cluster, moment_of(live.cluster, str(position)), 1, head=head)
 
     advance_together([fork])

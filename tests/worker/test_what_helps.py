@@ -373,15 +373,15 @@ CASES = [
         then(
             [
                 node("n1", gpu=8, taints=[TAINT]),
-                pod("a", gpu=16, nodeSelector={"disk": "ssd"}, tolerations=[{"operator": "Exists"}]),
+                pod("a", gpu=16, affinity=NEAR_LEADER, tolerations=[{"operator": "Exists"}]),
             ]
         ),
         "Pod/default/a",
         [
-            "label node n1 disk=ssd, and create Pod a anew with a request of 8 nvidia.com/gpu instead of 16",
+            "add a node with 16 nvidia.com/gpu, and create Pod a anew without its required pod affinity",
             (
                 "create Pod a anew with a request of 8 nvidia.com/gpu instead of 16, "
-                "and create Pod a anew without its nodeSelector"
+                "and create Pod a anew without its required pod affinity"
             ),
         ],
         id="two changes of one Pod",

@@ -22,8 +22,6 @@ DECISIONS = 400
 
 HOPELESS = {
     "lifecycle-terminating-pending-member": "it is being deleted",
-    "member-bound-by-another-scheduler": "an error that no change of the cluster ends",
-    "running-member-with-other-priority": "an error that no change of the cluster ends",
     "cycle-holds-and-is-named": "parents cannot be changed",
     "root-opens-when-two-subtrees-are-ready": "a group of a tree that has started has no Pod to go by",
 }
