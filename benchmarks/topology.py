@@ -14,9 +14,10 @@ from benchmarks.kube import NODES, Manifest, gang, nodes, seconds_to_bind_all
 from benchmarks.placement import shape
 from domain.node_facts import NodeFacts
 from domain.nodes import NodeTable
-from domain.objects import Group, Pod
 from domain.scheduling.branch import Branch
 from domain.scheduling.tree import run_tree
+from ganger_testing.manifests import group, pod
+from ganger_testing.story import Story
 from store.engine import Store, open_store
 from worker.clocks import SystemClock
 from worker.cluster import Cluster
@@ -54,7 +55,7 @@ def measure() -> list[Row]:
 def _one_gang() -> Row:
     """P15: a gang of 64 among 200 racks in use."""
     table, racks = _used_racks()
-    wanted = Branch(_group(), members=tuple((_pod(number), _shape) for number in range(PODS)))
+    wanted = _wanted()
 
     def ours() -> list[str]:
         return [placed.node for placed in run_tree(wanted, table.for_cycle()).placed]
@@ -74,7 +75,14 @@ def _one_gang() -> Row:
     )
 
 
-_shape = shape(CPU, MEMORY // 2**20)
+def _wanted() -> Branch:
+    """The gang with its members, all of one shape."""
+    one_rack = {"topology": [{"key": RACK}]}
+    amounts = {"cpu": CPU, "memory": f"{MEMORY // 2**20}Mi"}
+    pods = [pod(f"gang-{number:02}", group="gang", **amounts) for number in range(PODS)]
+    state = Story(group("gang", PODS, schedulingConstraints=one_rack), *pods).state
+    members = tuple((each, each.spec.shape) for each in state.pods.values())
+    return Branch(state.groups["default/gang"], members=members)
 
 
 def _used_racks(seed: int = 1) -> tuple[NodeTable, dict[str, list[_Host]]]:
@@ -144,40 +152,6 @@ def _score(host: _Host) -> int:
 
 def _imbalance(cpu: int, memory: int, used_cpu: int, used_memory: int) -> int:
     return -(-50 * abs(used_cpu * memory - used_memory * cpu) // (cpu * memory))
-
-
-def _group() -> Group:
-    return Group(
-        key="default/gang",
-        uid="gang",
-        policy="gang",
-        min_count=PODS,
-        priority=0,
-        preemption_policy="PreemptLowerPriority",
-        parent=None,
-        topology_key=RACK,
-        arrival=1,
-        manifest=1,
-        revision=1,
-        created_us=0,
-    )
-
-
-def _pod(number: int) -> Pod:
-    name = f"gang-{number:02}"
-    return Pod(
-        key=f"default/{name}",
-        uid=name,
-        spec=0,
-        group="default/gang",
-        node=None,
-        phase="Pending",
-        arrival=number,
-        manifest=number,
-        revision=number,
-        created_us=0,
-        queued_us=0,
-    )
 
 
 _streams = count()
