@@ -79,12 +79,14 @@ async def style() -> Response:
 
 
 @router.get("")
-def queue(request: Request, served: Existing, at: At = None) -> Response:
-    """What waits, lane by lane."""
+def queue(request: Request, served: Existing, at: At = None, after: After = 0) -> Response:
+    """What waits, lane by lane; `after` leaves out so many."""
     with _looking(served, at) as (state, now):
-        line = waiting_line(state, now)
+        every = waiting_line(state, now).waiters
         page = _Page(request, at, state, now)
-    return page.html("queue.html", title="Queue", line=line)
+    waiters = every[after : after + ROWS]
+    more = after + ROWS if len(every) > after + ROWS else None
+    return page.html("queue.html", title="Queue", waiters=waiters, total=len(every), more=more)
 
 
 @router.get("/decisions")

@@ -152,6 +152,16 @@ def test_a_long_list_goes_on(api: Api) -> None:
     ]
 
 
+def test_a_long_queue_goes_on(api: Api) -> None:
+    api.served.cluster.apply([pod(f"p{number:03}", cpu="1") for number in range(ROWS + 1)])
+    first = _page(api, "/ui")
+    assert f"{ROWS + 1} wait." in first.text
+    (more,) = [link for link in first.links if "after=" in link]
+    assert [link for link in _page(api, more).links if "/namespaces/" in link] == [
+        f"/ui/namespaces/default/pods/p{ROWS}"
+    ]
+
+
 def test_a_long_history_goes_on(api: Api) -> None:
     api.post(NODES, node("n1", cpu="1"))
     for number in range(ROWS):
