@@ -18,7 +18,7 @@ from cli.settings import DEFAULT_CLUSTER, Settings
 from cli.text.simulation import summary_lines
 from domain.admission.documents import read_documents
 from examples.racks.nodes import nodes
-from worker.clocks import VirtualClock
+from worker.clocks import SystemClock, VirtualClock
 from worker.loop import Worker
 from worker.simulating import SimulationSummary, simulate
 from worker.traces import read_trace
@@ -67,7 +67,7 @@ def main() -> int:
         "\nAll of it held. Try next:\n"
         f"  .venv/bin/ganger --store {STORE} queue --at {at_first}\n"
         f"  .venv/bin/ganger --store {STORE} describe {kind} {name}\n"
-        f"  .venv/bin/ganger --store {STORE} serve    # and open http://127.0.0.1:8470/docs"
+        f"  .venv/bin/ganger --store {STORE} serve    # and open http://127.0.0.1:8470"
     )
     return 0
 
@@ -92,7 +92,7 @@ def _racks() -> bool:
         flush=True,
     )
     settings = Settings(store=STORE, cluster=RACKS)
-    clock = VirtualClock(0)
+    clock = VirtualClock(SystemClock().now())
     with open_for_writing(settings, clock=clock, durable=False) as cluster:
         cluster.apply(hosts)
         for job in JOBS:
