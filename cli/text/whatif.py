@@ -7,6 +7,7 @@ from rich.text import Text
 from cli.console import STYLES
 from cli.text.lines import FAINT, LABEL, Cell, Page, listed
 from domain.ages import duration
+from domain.explaining.wording import number_of
 from domain.times import SECOND, parse_rfc3339, rfc3339
 from worker.whatif import Course, Divergence, Recorded, WhatIf
 
@@ -39,7 +40,8 @@ def _log(recorded: Recorded | None) -> Iterator[str]:
     if recorded is None:
         return
     upto = f"up to position {recorded.until.position} ({_second(recorded.until.time)})"
-    yield f"{recorded.requests} later requests made again, {upto}"
+    requests = number_of(recorded.requests, "later request", "later requests")
+    yield f"{recorded.requests} {requests} made again, {upto}"
     if recorded.dropped:
         yield f"{recorded.dropped} of them made no sense any more with the change"
     elsewhere = [
