@@ -4,6 +4,7 @@ What is read here was admitted, so it is well formed; a manifest that is not mak
 corrupt. Pods of one template have equal spec bytes, which are parsed once.
 """
 
+import re
 from sys import intern
 from typing import Any
 
@@ -19,7 +20,9 @@ from domain.times import SECOND, parse_rfc3339
 from domain.uids import kept_uid
 
 RUN_SECONDS = "ganger.dev/run-seconds"
-"""Annotation: how long the simulated kubelet lets the Pod run."""
+"""Annotation: how long the simulated kubelet lets the Pod run, in whole seconds of at most ten digits."""
+
+_WHOLE_SECONDS = re.compile(r"[0-9]{1,10}")
 
 _REMEMBERED_SPECS = 4096
 _GROUP = b'"schedulingGroup":{'
@@ -148,7 +151,12 @@ def read_budget(key: str, raw: msgspec.Raw) -> Budget:
 def run_time(metadata: Metadata) -> int | None:
     """How long the simulated kubelet lets a Pod run, in microseconds; None: without end."""
     seconds = (metadata.annotations or {}).get(RUN_SECONDS)
-    return None if seconds is None or not seconds.isdecimal() else int(seconds) * SECOND
+    return int(seconds) * SECOND if seconds is not None and can_run_for(seconds) else None
+
+
+def can_run_for(seconds: str) -> bool:
+    """Whether the annotation says how long a Pod runs."""
+    return _WHOLE_SECONDS.fullmatch(seconds) is not None
 
 
 def moment(text: str | None, otherwise: int) -> int:

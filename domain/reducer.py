@@ -49,6 +49,7 @@ from domain.queue import Asks, Entity, Stir, Verdict, backoff_us, due_after
 from domain.refusals import SCHEDULER_ERROR, reason_of, told
 from domain.scheduling.texts import GATED_MESSAGE, PREEMPTED
 from domain.state import State
+from domain.times import EARLIEST, SECOND
 from domain.uids import kept_uid
 
 _encode_findings = msgspec.msgpack.Encoder().encode
@@ -306,7 +307,8 @@ def _deletion_in(metadata: Metadata, at: int) -> ev.Deletion | None:
     if metadata.deletion_timestamp is None:
         return None
     grace = metadata.deletion_grace_period_seconds or 0
-    return ev.Deletion(at=moment(metadata.deletion_timestamp, at) - grace * 1_000_000, grace=grace)
+    began = moment(metadata.deletion_timestamp, at) - grace * SECOND
+    return ev.Deletion(at=max(began, EARLIEST), grace=grace)
 
 
 # The queue

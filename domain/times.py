@@ -6,6 +6,10 @@ from functools import lru_cache
 SECOND = 1_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
+EARLIEST = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
+LATEST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
+"""The last moment that RFC 3339 can write: the end of the year 9999. What comes later never comes."""
+
 
 @lru_cache(maxsize=4096)
 def parse_rfc3339(text: str) -> int:
@@ -17,8 +21,11 @@ def parse_rfc3339(text: str) -> int:
 
 
 def rfc3339(at: int) -> str:
-    """The moment in whole seconds, as Kubernetes writes times: `2026-01-01T00:03:10Z`."""
-    return _second(at // SECOND)
+    """The moment in whole seconds, as Kubernetes writes times: `2026-01-01T00:03:10Z`.
+
+    One that RFC 3339 cannot write is written as the last or the first that it can.
+    """
+    return _second(_writable(at) // SECOND)
 
 
 @lru_cache(maxsize=4096)
@@ -28,4 +35,8 @@ def _second(seconds: int) -> str:
 
 def rfc3339_micro(at: int) -> str:
     """The moment with its microseconds: `2026-01-01T00:03:10.000000Z`."""
-    return (_EPOCH + timedelta(microseconds=at)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return (_EPOCH + timedelta(microseconds=_writable(at))).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _writable(at: int) -> int:
+    return min(max(at, EARLIEST), LATEST)

@@ -25,7 +25,7 @@ from domain.events import (
 )
 from domain.objects import Pod
 from domain.state import State
-from domain.times import SECOND, rfc3339
+from domain.times import LATEST, SECOND, rfc3339
 from worker.batch import Batch
 
 ACTOR = "kubelet"
@@ -94,7 +94,7 @@ class Kubelet:
 
 
 def _moment(state: State, key: str) -> int | None:
-    """When something happens to a Pod by itself; None if nothing does."""
+    """When something happens to a Pod by itself; None if nothing does, or not before time is over."""
     pod = state.pods.get(key)
     if pod is None or pod.terminal or pod.node is None:
         return None
@@ -102,12 +102,16 @@ def _moment(state: State, key: str) -> int | None:
         grace = pod.deletion.grace
         if pod.held_back and not grace:
             return None
-        return pod.deletion.at + (0 if grace == DEFAULT_GRACE_SECONDS else grace * SECOND)
+        return _in_time(pod.deletion.at + (0 if grace == DEFAULT_GRACE_SECONDS else grace * SECOND))
     if pod.phase == "Pending":
         return 0 if pod.node in state.node_records else None
     if pod.run_us is not None and pod.started_us is not None:
-        return pod.started_us + pod.run_us
+        return _in_time(pod.started_us + pod.run_us)
     return None
+
+
+def _in_time(at: int) -> int | None:
+    return at if at <= LATEST else None
 
 
 def _act_on(pod: Pod, batch: Batch, moment: int) -> None:

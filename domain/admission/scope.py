@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from domain.admission.kinds import POD, POD_GROUP, Kind
+from domain.manifests import RUN_SECONDS, can_run_for
 
 _VOLUMES = "ignored by the scheduler; volumes and their binding are out of scope"
 _CLAIMS = "ignored by the scheduler; dynamic resource allocation is out of scope"
@@ -27,12 +28,21 @@ _STEPS = {name: tuple((tuple(path.split(".")), text) for path, text in rows) for
 def notes(kind: Kind, manifest: Mapping[str, Any]) -> list[str]:
     """A warning for each field of `manifest` that does not have the effect it asks for."""
     spec = manifest.get("spec") or {}
-    return [
+    found_in_spec = [
         f"{found}: {text}"
         for steps, text in _STEPS.get(kind.name, ())
         if steps[1] in spec
         for found in _occurrences(spec[steps[1]], steps[2:], f"spec.{steps[1]}")
     ]
+    return [*_run_time_notes(kind, manifest), *found_in_spec]
+
+
+def _run_time_notes(kind: Kind, manifest: Mapping[str, Any]) -> list[str]:
+    seconds = (manifest["metadata"].get("annotations") or {}).get(RUN_SECONDS)
+    if kind is not POD or seconds is None or can_run_for(seconds):
+        return []
+    path = f"metadata.annotations[{RUN_SECONDS}]"
+    return [f'{path}: "{seconds}" is ignored: must be a whole number of seconds of at most ten digits']
 
 
 def _occurrences(value: Any, steps: Sequence[str], path: str) -> Iterator[str]:

@@ -5,7 +5,8 @@ import pytest
 from books import Book
 from build import START, group, node, pod
 from domain import events as ev
-from domain.times import SECOND
+from domain.state import decode_state, encode_state
+from domain.times import SECOND, rfc3339
 from worker.kubelet import Kubelet
 
 RUN = "ganger.dev/run-seconds"
@@ -63,6 +64,28 @@ def test_grace(spec: dict, asked: int | None, seconds: int) -> None:
     if seconds:
         assert phase(after(book, seconds - 1)) == "Running"
     assert phase(after(book, 1)) is None
+
+
+FOREVER = 2**63 - 1
+
+
+@pytest.mark.parametrize("asked", [None, FOREVER])
+def test_a_grace_beyond_the_end_of_time_is_no_end(asked: int | None) -> None:
+    book = Book(node("n"), pod("a", terminationGracePeriodSeconds=FOREVER)).decide().let_nodes_act()
+    book.delete("Pod", "default/a", grace=asked)
+    assert book.kubelet.next_due(book.state) is None
+    assert encode_state(decode_state(encode_state(book.state))) == encode_state(book.state)
+    assert rfc3339(START + FOREVER * SECOND) == "9999-12-31T23:59:59Z"
+
+
+@pytest.mark.parametrize("seconds", ["9" * 10, "9" * 11, "9" * 5000, "1.5", "-1", "soon", "", "٣"])
+def test_a_run_time_that_cannot_be_followed_is_without_end(seconds: str) -> None:
+    book = Book(node("n"), pod("a", annotations={RUN: seconds})).decide().let_nodes_act()
+    due = START + 9_999_999_999 * SECOND if seconds == "9" * 10 else None
+    assert book.kubelet.next_due(book.state) == due
+    assert (
+        decode_state(encode_state(book.state)).pods["default/a"].run_us == book.state.pods["default/a"].run_us
+    )
 
 
 def test_a_deletion_may_be_shortened_later() -> None:

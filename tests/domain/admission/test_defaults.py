@@ -363,6 +363,12 @@ CLAIM = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
             "spec.resourceClaims: ignored by the scheduler; dynamic resource allocation is out of scope",
             id="a claim of a group",
         ),
+        pytest.param(
+            a_pod() | {"metadata": {"name": "p", "annotations": {"ganger.dev/run-seconds": "2h"}}},
+            'metadata.annotations[ganger.dev/run-seconds]: "2h" is ignored: '
+            "must be a whole number of seconds of at most ten digits",
+            id="a run time that is none",
+        ),
     ],
 )
 def test_what_has_no_effect_is_said(manifest: Manifest, warning: str) -> None:
