@@ -171,6 +171,7 @@ def _waiting_gangs(store: Store) -> Cluster:
     for number, host in enumerate(hosts):
         host["metadata"]["labels"][RACK] = f"rack-{number // IN_LARGE_RACK:03}"
     cluster.apply(hosts)
+    Worker(cluster).step()  # as a server's worker does when nodes have come
     made: list[Manifest] = []
     for number in range(GANGS):
         group, *pods = gang(f"gang-{number:03}", SMALL)
