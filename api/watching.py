@@ -86,6 +86,7 @@ class Broadcast:
             if not self._watching:
                 self._changes = None
                 self._kept = []
+                self._begins = self._ends
 
     def _after(self, position: int) -> "Progress":
         first = bisect_right(self._kept, position, key=lambda change: change.position)

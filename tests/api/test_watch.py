@@ -1,5 +1,6 @@
 import asyncio
 import json
+import threading
 from collections.abc import AsyncIterator, Callable
 from itertools import pairwise
 from typing import Any
@@ -24,6 +25,7 @@ from domain.upcast import draft
 from ganger_testing.strategies import books
 from store.engine import Store
 from store.log import EventLog
+from worker.changes import Change, Changes
 from worker.clocks import SystemClock, VirtualClock
 from worker.cluster import Cluster
 
@@ -305,6 +307,37 @@ def test_all_who_watch_hear_of_what_comes(live: Live) -> None:
         assert await asyncio.wait_for(ending, 30) is None
         assert await anext(second, None) is None
         assert live.broadcast._changes is None
+
+    asyncio.run(run())
+    live.clusters.close()
+
+
+def test_who_comes_while_the_last_one_leaves_misses_nothing(
+    live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held, go_on = threading.Event(), threading.Event()
+    read = Changes.read
+
+    def held_up(changes: Changes, limit: int) -> list[Change]:
+        if changes.position > 0:
+            held.set()
+            assert go_on.wait(30)
+        return read(changes, limit)
+
+    async def run() -> None:
+        await live.add("a")
+        leaving = live.watch(0)
+        assert await _names(leaving, 1) == "a"
+        monkeypatch.setattr(Changes, "read", held_up)
+        last = asyncio.ensure_future(_names(leaving, 1))
+        await live.add("b")
+        assert await asyncio.to_thread(held.wait, 30)
+        last.cancel()
+        await asyncio.gather(last, return_exceptions=True)
+        coming = asyncio.ensure_future(_names(live.watch(0), 2))
+        await asyncio.sleep(0)
+        go_on.set()
+        assert await coming == "ab"
 
     asyncio.run(run())
     live.clusters.close()
