@@ -1,10 +1,13 @@
 """Query parameters that several routes take."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 from fastapi import Query
 
 from api.errors import bad_value
+from domain.state import State
 from worker.cluster import Cluster
 from worker.moments import FORMS, Moment, moment_of, time_of
 
@@ -23,6 +26,19 @@ def moment(cluster: Cluster, at: str, field: str = "at") -> Moment:
         return moment_of(cluster, at)
     except ValueError as error:
         raise bad_value(field, at, str(error)) from error
+
+
+@contextmanager
+def looking(cluster: Cluster, at: str | None) -> Iterator[tuple[State, int]]:
+    """The State as of `at`, and the time at which it is looked at, in microseconds; nobody moves it on
+    meanwhile. Raises as `moment` does."""
+    if at is not None:
+        then = moment(cluster, at)
+        yield cluster.state_at(then.position), then.now
+        return
+    with cluster.lock:
+        cluster.refresh()
+        yield cluster.state, cluster.present()
 
 
 def time(cluster: Cluster, field: str, text: str | None) -> int | None:

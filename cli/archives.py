@@ -9,11 +9,9 @@ from tempfile import NamedTemporaryFile
 from typing import BinaryIO
 
 from cli.errors import CannotDo
+from cli.options import STANDARD
 from store.archive import decompressed, open_archive
 from store.errors import BadArchive
-
-STANDARD = Path("-")
-"""Standard input or output."""
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Options and arguments that several subcommands have."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 import click
@@ -9,6 +10,9 @@ from click.shell_completion import CompletionItem
 from cli.settings import DEFAULT_NAMESPACE
 from domain.admission.kinds import KINDS, Kind, kind_named
 from domain.label_selectors import LabelSelector, parse_labels
+
+STANDARD = Path("-")
+"""Standard input or output, as a file."""
 
 Command = TypeVar("Command", bound=Callable[..., object])
 Decorator = Callable[[Command], Command]

@@ -1,7 +1,6 @@
 """The pages and their addresses, below `/ui`."""
 
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple
@@ -18,7 +17,7 @@ from api.pages.links import ROOT, Links
 from api.pages.lists import LISTED, listing, members_of
 from api.pages.templating import html
 from api.prefix import KEY
-from api.queries import moment
+from api.queries import looking
 from api.subjects import kind_in_path, subject_of
 from domain.admission.kinds import Kind, not_found
 from domain.errors import GangerError, NotFound
@@ -81,7 +80,7 @@ async def style() -> Response:
 @router.get("")
 def queue(request: Request, served: Existing, at: At = None, after: After = 0) -> Response:
     """What waits, lane by lane; `after` leaves out so many."""
-    with _looking(served, at) as (state, now):
+    with looking(served.cluster, at) as (state, now):
         every = waiting_line(state, now).waiters
         page = _Page(request, at, state, now)
     waiters = every[after : after + ROWS]
@@ -97,7 +96,7 @@ def decisions(
     before: Annotated[int | None, Query(ge=1)] = None,
 ) -> Response:
     """Every attempt, newest first."""
-    with _looking(served, at) as (state, now):
+    with looking(served.cluster, at) as (state, now):
         page = _Page(request, at, state, now)
     last = page.position if before is None else min(before - 1, page.position)
     found = list(islice(_decisions(served.cluster, last), ROWS + 1))
@@ -116,7 +115,7 @@ def objects(request: Request, served: Existing, kind: str, at: At = None, after:
     wanted = next((each for each in LISTED if each.plural == kind), None)
     if wanted is None:
         raise NotFound(f"there is no list of {kind}: there are {', '.join(each.plural for each in LISTED)}")
-    with _looking(served, at) as (state, now):
+    with looking(served.cluster, at) as (state, now):
         found = listing(state, wanted, now, after=after, limit=ROWS)
         page = _Page(request, at, state, now)
     return page.html("objects.html", title=f"{wanted.name}s", kind=wanted, listing=found)
@@ -159,7 +158,7 @@ def _object(
     if level not in LEVELS[1:]:
         raise bad_value("level", level, f"must be one of {', '.join(map(str, LEVELS[1:]))}")
     cluster, subject = served.cluster, f"{kind.name}/{key}"
-    with _looking(served, at) as (state, now):
+    with looking(served.cluster, at) as (state, now):
         page = _Page(request, at, state, now)
         members = members_of(state, kind, key, limit=MEMBERS)
     position = None if at is None else page.position
@@ -190,19 +189,6 @@ def _decisions(cluster: Cluster, until: int) -> Iterator[_Decision]:
     for stored in cluster.log.of_type(ATTEMPT, until=until, limit=ROWS + 1, newest_first=True):
         entity = attempt_in(cluster.event(stored.position)).entity
         yield _Decision(entity, next(entries([stored], entity, cluster.event)))
-
-
-@contextmanager
-def _looking(served: Served, at: str | None) -> Iterator[tuple[State, int]]:
-    """The State as of `at`, and the time at which it is looked at; nobody moves it on meanwhile."""
-    cluster = served.cluster
-    if at is not None:
-        then = moment(cluster, at)
-        yield cluster.state_at(then.position), then.now
-        return
-    with cluster.lock:
-        cluster.refresh()
-        yield cluster.state, cluster.present()
 
 
 class _Page:

@@ -6,7 +6,7 @@ from fastapi.responses import Response
 from api import writing
 from api.bodies import MEDIA_TYPES, read_manifest
 from api.clusters import Existing, PerhapsNew
-from api.queries import At, moment
+from api.queries import At, looking
 from api.replies import json_reply
 from api.routers.objects import DryRun
 from api.schemas import Configuration, answers
@@ -20,12 +20,9 @@ _BODY = {media_type: {"schema": Configuration.model_json_schema()} for media_typ
 @router.get("/config", summary="The configuration in force", responses=answers(Configuration, 400, 404, 410))
 def config(served: Existing, at: At = None) -> Response:
     """As a KubeSchedulerConfiguration that PUT takes."""
-    cluster = served.cluster
-    if at is not None:
-        return json_reply(configuration_of(cluster.state_at(moment(cluster, at).position).config))
-    with cluster.lock:
-        cluster.refresh()
-        return json_reply(configuration_of(cluster.state.config))
+    with looking(served.cluster, at) as (state, _):
+        in_force = configuration_of(state.config)
+    return json_reply(in_force)
 
 
 @router.put(

@@ -11,6 +11,7 @@ import click
 
 from cli.console import note, progress
 from cli.errors import CannotDo
+from cli.options import STANDARD
 from cli.settings import Settings, pass_settings
 from cli.whole_files import whole_or_not_at_all
 from store.chain import Head
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from worker.cluster import Cluster
 
 FILE = click.Path(path_type=Path)
-STANDARD = Path("-")
-"""Standard input or output."""
 
 
 @click.group()
