@@ -9,6 +9,7 @@ merge patches: kubectl takes a document that does at its word, and makes them fr
 
 import hashlib
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -59,16 +60,28 @@ _BODIES = {
 }
 
 
+@cache
 def index() -> dict[str, Any]:
     """Where the document of each API group and version is."""
-    return {"paths": {path: {"serverRelativeURL": _address(path)} for path in _groups()}}
+    return {
+        "paths": {path: {"serverRelativeURL": _address(path, found)} for path, found in _documents().items()}
+    }
 
 
 def document(path: str) -> dict[str, Any] | None:
     """The document of the group and version at `path` (`api/v1`, `apis/policy/v1`); None if there is none."""
-    served = _groups().get(path)
-    if served is None:
-        return None
+    return _documents().get(path)
+
+
+@cache
+def _documents() -> dict[str, dict[str, Any]]:
+    served: dict[str, list[Resource]] = {}
+    for resource in all_resources():
+        served.setdefault(resource.root.removeprefix("/"), []).append(resource)
+    return {path: _document(resources) for path, resources in served.items()}
+
+
+def _document(served: list[Resource]) -> dict[str, Any]:
     paths: dict[str, dict[str, Any]] = {}
     for resource in served:
         for verb in filter(_METHODS.get, resource.verbs):
@@ -82,9 +95,10 @@ def document(path: str) -> dict[str, Any] | None:
     }
 
 
+@cache
 def version_2() -> dict[str, Any]:
     """All of it as one document of version 2."""
-    documents = [found for path in _groups() if (found := document(path)) is not None]
+    documents = list(_documents().values())
     paths = {path: operations for each in documents for path, operations in each["paths"].items()}
     return {
         "swagger": "2.0",
@@ -113,16 +127,9 @@ def _in_version_2(operation: dict[str, Any]) -> dict[str, Any]:
     return older
 
 
-def _groups() -> dict[str, list[Resource]]:
-    found: dict[str, list[Resource]] = {}
-    for resource in all_resources():
-        found.setdefault(resource.root.removeprefix("/"), []).append(resource)
-    return found
-
-
-def _address(path: str) -> str:
+def _address(path: str, found: dict[str, Any]) -> str:
     """Its hash is in the address, so that clients need not fetch again what they have."""
-    digest = hashlib.sha256(msgspec.json.encode(document(path))).hexdigest()
+    digest = hashlib.sha256(msgspec.json.encode(found)).hexdigest()
     return f"{ROOT}/{path}?hash={digest}"
 
 

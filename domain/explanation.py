@@ -16,6 +16,11 @@ LEVELS = (0, 1, 2, 3)
 identical verdict, placements, preemption in detail; 3 every node and every score."""
 
 
+def title(subject: str) -> str:
+    """How people name `Kind/namespace/name`: `PodGroup default/trainer`."""
+    return subject.replace("/", " ", 1)
+
+
 class Fate(enum.StrEnum):
     """What has become of an object."""
 

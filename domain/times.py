@@ -40,3 +40,8 @@ def rfc3339_micro(at: int) -> str:
 
 def _writable(at: int) -> int:
     return min(max(at, EARLIEST), LATEST)
+
+
+def without_zeros(moment: str) -> str:
+    """An RFC 3339 time without microseconds that say nothing."""
+    return moment.replace(".000000Z", "Z")

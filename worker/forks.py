@@ -6,7 +6,6 @@ from typing import BinaryIO, cast
 
 from domain.events import Event, GroupAttempted
 from domain.state import FORMAT, State, encode_state
-from domain.upcast import CURRENT
 from store.archive import export_log, import_log
 from store.branch import Branch, BranchSnapshots
 from store.chain import Head
@@ -15,7 +14,7 @@ from store.origins import Origin
 from store.tables import ATTEMPT
 from worker.clocks import VirtualClock
 from worker.cluster import Cluster
-from worker.history import attempt_in
+from worker.history import attempt_of
 from worker.loop import Limits, Worker, earliest
 from worker.moments import Moment
 from worker.repeating import Requests
@@ -84,7 +83,7 @@ class Pace:
 
     def __init__(self, log: EventLog, after: int, until: int) -> None:
         found = log.of_type(ATTEMPT, after=after, until=until)
-        self._attempts = (CURRENT.event(stored.type, stored.line) for stored in found)
+        self._attempts = map(attempt_of, found)
         self._next = next(self._attempts, None)
         self._passed = 0
 
@@ -95,7 +94,7 @@ class Pace:
             self._passed += 1
         if self._next is None:
             return None
-        attempt, request = attempt_in(self._next), fork.requests.next_position
+        attempt, request = self._next, fork.requests.next_position
         return attempt.at if request is None or attempt.snapshot < request else None
 
     def is_over(self, fork: Fork) -> bool:

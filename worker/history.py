@@ -143,7 +143,7 @@ def _attempts_during(log: EventLog, wait: _Wait, *, after: int, until: int | Non
     """The attempts in which a Pod was that waited as `wait`, between two positions."""
     last = min((end for end in (wait.end, until) if end is not None), default=None)
     for stored in _of_group(log, f"PodGroup/{wait.group}", after=max(after, wait.start), until=last):
-        if stored.type == ATTEMPT and _attempt(stored).snapshot >= wait.start:
+        if stored.type == ATTEMPT and attempt_of(stored).snapshot >= wait.start:
             yield stored
 
 
@@ -153,20 +153,21 @@ def _of_group(log: EventLog, subject: str, *, after: int, until: int | None) -> 
     own = list(log.history(subject, until=until))
     found: dict[str, set[int]] = {}
     for stored in own:
-        if stored.type == ATTEMPT and (entity := _attempt(stored).entity) != subject:
+        if stored.type == ATTEMPT and (entity := attempt_of(stored).entity) != subject:
             found.setdefault(entity, set()).add(stored.position)
     again = [
         [
             stored
             for stored in log.history(entity, after=min(positions), until=until)
-            if stored.type == ATTEMPT and _attempt(stored).same_as in positions
+            if stored.type == ATTEMPT and attempt_of(stored).same_as in positions
         ]
         for entity, positions in found.items()
     ]
     return (event for event in heapq.merge(own, *again) if event.position > after)
 
 
-def _attempt(stored: StoredEvent) -> GroupAttempted:
+def attempt_of(stored: StoredEvent) -> GroupAttempted:
+    """The attempt that `stored` is. Raises CorruptLog if it is none."""
     return attempt_in(CURRENT.event(stored.type, stored.line))
 
 

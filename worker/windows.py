@@ -12,13 +12,12 @@ from domain.explain import attempt_at
 from domain.objects import Group, Pod
 from domain.queue import Entity
 from domain.state import FORMAT, State, encode_state
-from domain.upcast import CURRENT
 from store.beginnings import Beginning, StateLine
 from store.chain import Head, StoredEvent
 from store.log import EventLog
 from store.tables import ATTEMPT
 from worker.cluster import Cluster
-from worker.history import attempt_in
+from worker.history import attempt_of
 from worker.shown import Record, records_of
 
 AT_A_TIME = 500
@@ -77,7 +76,7 @@ def carried_positions(log: EventLog, state: State) -> list[int]:
     found.discard(0)
     attempts = [event for event in _events_at(log, sorted(found)) if event.type == ATTEMPT]
     for event in attempts:
-        same_as = attempt_in(CURRENT.event(event.type, event.line)).same_as
+        same_as = attempt_of(event).same_as
         if same_as is not None:
             found.add(same_as)
     return sorted(found)

@@ -80,9 +80,7 @@ def _composite(state: State, key: str, now: int) -> _Cells:
     group = state.composites[key]
     leaves = [state.members_of(leaf.key) for leaf in state.forest.leaves(key)]
     bound, created = sum(len(each.bound) for each in leaves), sum(each.created for each in leaves)
-    root = state.forest.chain(COMPOSITE_POD_GROUP.name, key).root
-    name = group.subject if root is None else root.subject
-    return _lane(state, name, now, started=bool(bound)), (
+    return _lane(state, state.forest.waits_as(key, COMPOSITE_POD_GROUP.name), now, started=bool(bound)), (
         _policy(group, "minGroupCount"),
         f"{bound} of {created}",
         str(group.priority),

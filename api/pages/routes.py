@@ -1,7 +1,6 @@
 """The pages and their addresses, below `/ui`."""
 
 from collections.abc import Callable, Coroutine, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple
 
@@ -9,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, RedirectResponse, Response
 from fastapi.routing import APIRoute
-from pydantic import BeforeValidator
+from pydantic import BaseModel, BeforeValidator, Field
 
 from api.clusters import Existing, Served
 from api.errors import bad_parameter, bad_value, ganger_error
@@ -29,7 +28,7 @@ from domain.whathelps.budget import DEADLINE_S
 from store.tables import ATTEMPT
 from worker.cluster import Cluster
 from worker.explaining import until, why
-from worker.history import Entry, attempt_in, entries, events_of
+from worker.history import Entry, attempt_of, entries, events_of
 from worker.moments import FORMS
 from worker.status import status_code
 
@@ -60,6 +59,16 @@ class _PageRoute(APIRoute):
 
         return page
 
+
+class _ObjectQuery(BaseModel):
+    """What of an object's page is asked for; `after` leaves out events up to this position."""
+
+    at: At = None
+    level: int = 1
+    after: int = Field(0, ge=0)
+
+
+ObjectQuery = Annotated[_ObjectQuery, Query()]
 
 router = APIRouter(prefix=ROOT, include_in_schema=False, route_class=_PageRoute)
 front_door = APIRouter(include_in_schema=False)
@@ -99,7 +108,7 @@ def decisions(
     with looking(served.cluster, at) as (state, now):
         page = _Page(request, at, state, now)
     last = page.position if before is None else min(before - 1, page.position)
-    found = list(islice(_decisions(served.cluster, last), ROWS + 1))
+    found = list(_decisions(served.cluster, last, limit=ROWS + 1))
     return page.html("decisions.html", title="Decisions", decisions=found[:ROWS], more=len(found) > ROWS)
 
 
@@ -123,38 +132,23 @@ def objects(request: Request, served: Existing, kind: str, at: At = None, after:
 
 @router.get("/namespaces/{namespace}/{kind}/{name}")
 def one(
-    request: Request,
-    served: Existing,
-    namespace: str,
-    kind: str,
-    name: str,
-    at: At = None,
-    level: int = 1,
-    after: After = 0,
+    request: Request, served: Existing, namespace: str, kind: str, name: str, query: ObjectQuery
 ) -> Response:
     """Why an object is where it is, and its history."""
     found = kind_in_path(kind, namespaced=True)
-    return _object(request, served, found, found.key_of(namespace, name), at, level, after)
+    return _object(request, served, found, found.key_of(namespace, name), query)
 
 
 @router.get("/{kind}/{name}")
 def one_cluster_wide(
-    request: Request,
-    served: Existing,
-    kind: str,
-    name: str,
-    at: At = None,
-    level: int = 1,
-    after: After = 0,
+    request: Request, served: Existing, kind: str, name: str, query: ObjectQuery
 ) -> Response:
     """The same for nodes and other kinds that are in no namespace."""
-    found = kind_in_path(kind, namespaced=False)
-    return _object(request, served, found, name, at, level, after)
+    return _object(request, served, kind_in_path(kind, namespaced=False), name, query)
 
 
-def _object(
-    request: Request, served: Served, kind: Kind, key: str, at: str | None, level: int, after: int
-) -> Response:
+def _object(request: Request, served: Served, kind: Kind, key: str, query: _ObjectQuery) -> Response:
+    at, level, after = query.at, query.level, query.after
     if level not in LEVELS[1:]:
         raise bad_value("level", level, f"must be one of {', '.join(map(str, LEVELS[1:]))}")
     cluster, subject = served.cluster, f"{kind.name}/{key}"
@@ -184,10 +178,10 @@ class _Decision(NamedTuple):
     entry: Entry
 
 
-def _decisions(cluster: Cluster, until: int) -> Iterator[_Decision]:
+def _decisions(cluster: Cluster, until: int, *, limit: int) -> Iterator[_Decision]:
     """The attempts up to position `until`, newest first."""
-    for stored in cluster.log.of_type(ATTEMPT, until=until, limit=ROWS + 1, newest_first=True):
-        entity = attempt_in(cluster.event(stored.position)).entity
+    for stored in cluster.log.of_type(ATTEMPT, until=until, limit=limit, newest_first=True):
+        entity = attempt_of(stored).entity
         yield _Decision(entity, next(entries([stored], entity, cluster.event)))
 
 

@@ -6,6 +6,9 @@ from typing import Any
 from fastapi.responses import HTMLResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from domain.explanation import title
+from domain.times import without_zeros
+
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'none'",
@@ -15,16 +18,6 @@ _HEADERS = {
 """A page runs no script and loads nothing from elsewhere."""
 
 
-def _subject(text: str) -> str:
-    """A subject as people write it: `PodGroup default/trainer`."""
-    return text.replace("/", " ", 1)
-
-
-def _time(text: str) -> str:
-    """An RFC 3339 time without microseconds that say nothing."""
-    return text.replace(".000000Z", "Z")
-
-
 _environment = Environment(
     loader=PackageLoader("api.pages"),
     autoescape=True,
@@ -32,7 +25,7 @@ _environment = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_environment.filters |= {"subject": _subject, "time": _time}
+_environment.filters |= {"subject": title, "time": without_zeros}
 
 
 def html(template: str, values: Mapping[str, Any], *, code: int = 200) -> Response:

@@ -13,6 +13,7 @@ from domain.explanation import (
     Preemption,
     Ruling,
     Unit,
+    title,
 )
 
 
@@ -24,7 +25,7 @@ def add_placements(page: Page, placements: Sequence[Placement]) -> None:
     for group, domains in by_group.items():
         page.gap()
         told = f": {len(domains)} domains of {domains[0].key}, none will do"
-        page.line("  ", (group.replace("/", " ", 1), LABEL), told)
+        page.line("  ", (title(group), LABEL), told)
         page.columns(
             [_heads("domain", "nodes", "had a place", "free", "needed", "why"), *map(_placement, domains)],
             align="<>>>><",
@@ -119,7 +120,7 @@ def _unit(unit: Unit) -> list[Cell]:
     budget = ", would break a budget" if unit.breaks_budget else ""
     return [
         str(unit.order),
-        unit.unit.replace("/", " ", 1),
+        title(unit.unit),
         str(unit.priority),
         str(len(unit.pods)),
         listed(unit.nodes, most=3),

@@ -21,8 +21,10 @@ from domain.explanation import (
     Reason,
     Shape,
     at_level,
+    title,
 )
 from domain.quantities import parse_quantity
+from domain.times import without_zeros
 
 _MOST_NODES = 10
 
@@ -70,7 +72,7 @@ def _standing(page: Page, told: Explanation, *, past: bool) -> None:
         page.fact("Quorum", _quorum(told.quorum))
     subject = told.object.title.replace(" ", "/", 1)
     if told.entity is not None and told.entity != subject:
-        page.fact("Waits with", told.entity.replace("/", " ", 1))
+        page.fact("Waits with", title(told.entity))
     if told.line is not None:
         _ahead(page, told.line)
     if told.lane != "unschedulable":  # what rests says itself what it waits for
@@ -83,13 +85,13 @@ def _standing(page: Page, told: Explanation, *, past: bool) -> None:
         page.fact("", told.evicted.because)
     if told.since is not None and told.verdict is not Fate.DELETED:
         scheduled = told.object.kind in ("Pod", "PodGroup", "CompositePodGroup")
-        page.fact("Since" if scheduled else "Created", _time(told.since))
+        page.fact("Since" if scheduled else "Created", without_zeros(told.since))
 
 
 def _evicted(evicted: Eviction) -> str:
-    by = evicted.by.replace("/", " ", 1)
+    by = title(evicted.by)
     who = f"Pod {evicted.pod.rpartition('/')[2]} " if evicted.pod else ""
-    return f"{who}by {by} at {_time(evicted.time)}, attempt at position {evicted.attempt_position}"
+    return f"{who}by {by} at {without_zeros(evicted.time)}, attempt at position {evicted.attempt_position}"
 
 
 def _quorum(quorum: Quorum) -> str:
@@ -107,9 +109,7 @@ def _ahead(page: Page, line: Line) -> None:
     if not line.ahead:
         return
     page.fact("Ahead", f"{line.place - 1} of the {line.length} that are due")
-    rows: list[list[Cell]] = [
-        [each.entity.replace("/", " ", 1), (each.because, FAINT)] for each in line.ahead
-    ]
+    rows: list[list[Cell]] = [[title(each.entity), (each.because, FAINT)] for each in line.ahead]
     page.columns(rows, align="<<", indent=4)
     if line.place - 1 > len(rows):
         page.line("    ", (f"and {line.place - 1 - len(rows)} more", FAINT))
@@ -136,14 +136,9 @@ def _attempt(attempt: Attempt) -> tuple[Cell, ...]:
     same = attempt.findings_position != attempt.position
     found = f", found the same as at position {attempt.findings_position}" if same else ""
     return (
-        f"{attempt.number} at position {attempt.position}, {_time(attempt.time)}",
+        f"{attempt.number} at position {attempt.position}, {without_zeros(attempt.time)}",
         (f" (decided on position {attempt.snapshot_position} by {attempt.scheduler}{found})", FAINT),
     )
-
-
-def _time(moment: str) -> str:
-    """An RFC 3339 time without microseconds that say nothing."""
-    return moment.replace(".000000Z", "Z")
 
 
 # Why it was refused

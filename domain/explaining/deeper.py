@@ -8,7 +8,7 @@ from domain.explaining.again import Again, Turn, lean_could_help
 from domain.explaining.findings import preemption_part
 from domain.explaining.looks import look
 from domain.explaining.rivals import in_detail
-from domain.explanation import Explanation, Fate, Look, Preemption
+from domain.explanation import Explanation, Fate, Look, Preemption, title
 from domain.shapes import PodShape
 
 
@@ -35,7 +35,7 @@ def eviction_in_detail(told: Explanation, again: Again) -> Explanation:
     if preemption is None:
         return told
     preemption = in_detail(again, preemption)
-    because = _because(told.evicted.by.replace("/", " ", 1), preemption)
+    because = _because(title(told.evicted.by), preemption)
     return replace(told, evicted=replace(told.evicted, because=because, preemption=preemption))
 
 

@@ -88,11 +88,6 @@ def _with_all_below(state: State, group: Group) -> Iterator[Group]:
             yield from _with_all_below(state, child)
 
 
-def title(subject: str) -> str:
-    """How people name `Kind/namespace/name`: `PodGroup default/trainer`."""
-    return subject.replace("/", " ", 1)
-
-
 def named(names: Iterable[str]) -> str:
     """The first few of `names`, and how many more there are."""
     every = list(names)
