@@ -1,5 +1,6 @@
 """The web page, as a browser without scripts meets it."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -8,6 +9,9 @@ import pytest
 from api.pages.routes import ROWS
 from api_world import BOOK, GROUPS, NODES, PODS, Api
 from build import group, node, pod
+from domain.explanation import title
+from domain.times import without_zeros
+from ganger_testing.manifests import priority_class
 from html_pages import Page
 from store.archive import import_log
 
@@ -103,6 +107,81 @@ def test_a_page_says_what_why_and_history_say(rejected: Api) -> None:
     ]
     for text in said:
         assert " ".join(text.split()) in page.text
+
+
+LEFT_OUT = frozenset(
+    {
+        *("apiVersion", "uid", "namespace", "name", "kind"),  # said by the title
+        *("lane", "phase", "hold", "wokenBy", "time", "nextTry"),  # said by the note, or in another form
+        *("outcome", "proof", "plugin", "preemptionMayHelp", "subjects", "from", "to", "evicts"),
+        *("pods", "resource", "domain", "topologyKey"),  # of a cause, whose text says them
+    }
+)
+"""Fields that the page says in other words, or that others say."""
+
+
+def _said_in(told: object) -> Iterator[str]:
+    """The texts of an explanation that its page has to show."""
+    if isinstance(told, str):
+        yield told
+    elif isinstance(told, list):
+        for each in told:
+            yield from _said_in(each)
+    elif isinstance(told, dict):
+        for name, each in told.items():
+            if name not in LEFT_OUT and not (name == "message" and "children" in told):
+                yield from _said_in(each)
+
+
+def _is_on(shown: str, text: str) -> bool:
+    """Whether a page shows `text`, as it is or as people write a subject or a time."""
+    return any(" ".join(form.split()) in shown for form in (text, title(text), without_zeros(text)))
+
+
+def _show_all(api: Api, prefix: str, level: int) -> None:
+    """Look whether every object's page in the cluster at `prefix` shows all that `why` says."""
+    subjects = [each for each in _crawl(api, f"{prefix}/ui") if "/ui/namespaces/" in each]
+    assert subjects
+    for subject in subjects:
+        told = api.get(f"{prefix}/ganger/v1{subject.removeprefix(f'{prefix}/ui')}/why?level={level}")
+        shown = _page(api, f"{subject}?level={level}").text
+        missing = [text for text in _said_in(told) if not _is_on(shown, text)]
+        assert not missing, subject
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+@pytest.mark.parametrize("name", [path.stem for path in sorted(INCIDENTS.glob("*.jsonl"))])
+def test_a_page_shows_all_that_why_says(api: Api, name: str, level: int) -> None:
+    _incident(api, name)
+    _show_all(api, f"/clusters/{name}", level)
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+def test_a_page_shows_obstacles_and_whom_a_preemption_could_have_chosen(api: Api, level: int) -> None:
+    tainted = [{"key": "dedicated", "value": "search", "effect": "NoSchedule"}]
+    apply = api.served.cluster.apply
+    apply(
+        [
+            priority_class("high", 100),
+            node("n0", cpu="9", taints=tainted),
+            *(node(name, cpu="2") for name in "ab"),
+        ]
+    )
+    apply([pod("cheap", cpu="2"), pod("dear", cpu="2")])
+    api.settle()
+    apply([pod("urgent", cpu="2", priorityClassName="high")])
+    apply([group("g", min_count=5), *(pod(f"g-{number}", cpu="3", group="g") for number in range(5))])
+    api.settle()
+    gang = api.get(f"{BOOK}{GANG}/why?level={level}")
+    assert any("dedicated" in each for shape in gang["shapes"] for each in shape["obstacles"])
+    urgent = "/namespaces/default/pods/urgent"
+    events = [each["event"] for each in api.get(f"{BOOK}{urgent}/history")["items"]]
+    refused = next(each["position"] for each in events if each["type"] == "GroupAttempted")
+    told = api.get(f"{BOOK}{urgent}/why?level={level}&at={refused}")
+    assert level == 1 or len(told["preemption"]["candidates"]) == 2
+    shown = _page(api, f"/ui{urgent}?level={level}&at={refused}").text
+    assert [text for text in _said_in(told) if not _is_on(shown, text)] == []
+    _show_all(api, "", level)
 
 
 @pytest.mark.parametrize("level", [2, 3])
