@@ -54,7 +54,7 @@ def recomputed(room: Room, wanted: PodShape) -> int:
     """The row of one more Pod, placed after one pass over all nodes."""
     rows = np.flatnonzero(feasible(room, wanted))
     points = by_facts(eligibility(room, wanted), rows, room.profile.weights)
-    points += by_resources(room, wanted, room.load(wanted, rows))
+    points += by_resources(room, wanted, rows)
     row = int(rows[np.argmax(points)])
     room.assume(row, wanted)
     return row
@@ -81,7 +81,7 @@ def _on_many_nodes() -> Row:
         best = row = -1
         for start in range(0, len(room), BLOCK):
             block = slice(start, start + BLOCK)
-            points = by_resources(room, wanted, room.load(wanted, block))
+            points = by_resources(room, wanted, block)
             fits = eligible[block] & (room.capacity(wanted, block, limit=1) > 0)
             first = int(np.argmax(np.where(fits, points, -1)))
             if points[first] > best:

@@ -11,9 +11,12 @@ from domain.node_facts import NodeFacts
 from domain.peers import Peer
 from domain.profile import DEFAULT_PROFILE, Profile
 from domain.resources import CPU, MEMORY, PODS
-from domain.room import Room
+from domain.room import Room, amounts_of
 from domain.roster import Roster, Whole, whole_numbers
 from domain.shapes import PodShape
+
+_TOUCHED = 4
+"""Rooms are made anew once every node was touched so many times: none remembers all that ever was."""
 
 
 class NodeTable:
@@ -34,6 +37,8 @@ class NodeTable:
         self._used: Whole = _nothing_used(self._roster)
         """As `Room.used`, for the rows of `_roster`, but for the nodes in `_stale`."""
         self._stale: set[str] = set()
+        self._rooms: dict[Profile, Room] = {}
+        """What is free, by the profile that looks at it: `_used` with what cycles have found out about it."""
 
     def __len__(self) -> int:
         return len(self._facts)
@@ -109,7 +114,10 @@ class NodeTable:
     def for_cycle(self, profile: Profile = DEFAULT_PROFILE) -> Room:
         """What is free now, for one cycle by `profile` to play with."""
         self.arrange()
-        return Room(self._roster, self._used.copy(), self._ports.copy(), self.crowd, profile)
+        room = self._rooms.get(profile)
+        if room is None:
+            room = self._rooms[profile] = Room(self._roster, self._used, self._ports, self.crowd, profile)
+        return room.for_cycle()
 
     def arrange(self) -> None:
         """Bring the columns up to date, so that the next cycle need not."""
@@ -143,6 +151,7 @@ class NodeTable:
         if known.any():
             used[:, known] = self._used[:, kept[known]]
         self._used = used
+        self._rooms.clear()
         self._stale.update(self._roster.names[row] for row in np.flatnonzero(~known))
         self._outdated = False
 
@@ -152,22 +161,27 @@ class NodeTable:
         empty = [row_of[node] for node in self._stale if node in row_of and node not in self._pods]
         stale = [node for node in self._stale if node in row_of and node in self._pods]
         self._stale.clear()
-        self._used[:, empty] = 0
+        if empty:
+            self._used[:, empty] = 0
+        rows = [row_of[node] for node in stale]
         if stale:
             amounts = whole_numbers([self._amounts(node) for node in stale])
             if amounts.dtype == np.object_:
                 self._used = self._used.astype(np.object_)
-            self._used[:, [row_of[node] for node in stale]] = amounts.T
+            self._used[:, rows] = amounts.T
+        for profile, room in list(self._rooms.items()):
+            if len(room.touched) > _TOUCHED * len(self._roster):
+                del self._rooms[profile]
+            else:
+                room.follow(self._used, [*empty, *rows])
 
     def _amounts(self, node: str) -> list[int]:
         """What the Pods on `node` use: a column of `Room.used`."""
-        used = self.used(node)
-        pods = self.pods(node).items()
-        return [
-            *(used.get(resource, 0) for resource in self._roster.resources),
-            sum(count * int(shape.scored_cpu) for shape, count in pods),
-            sum(count * int(shape.scored_memory) for shape, count in pods),
-        ]
+        amounts = [0] * len(self._used)
+        for shape, count in self.pods(node).items():
+            taken = self._roster.remembered(amounts_of, shape)
+            amounts = [amount + count * each for amount, each in zip(amounts, taken, strict=True)]
+        return amounts
 
 
 def _nothing_used(roster: Roster) -> Whole:

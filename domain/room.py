@@ -1,8 +1,8 @@
 """What is free on the nodes: the private copy of the node table that one cycle plays with."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar, cast
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,8 @@ from domain.crowd import Crowd
 from domain.host_ports import HostPorts
 from domain.peers import Peer
 from domain.profile import DEFAULT_PROFILE, Profile
-from domain.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
-from domain.roster import Balance, Mask, Roster, Rows, Whole, whole_numbers
+from domain.resources import EPHEMERAL_STORAGE, PODS
+from domain.roster import CPU_AND_MEMORY, Balance, Mask, Roster, Rows, Whole, whole_numbers
 from domain.shapes import PodShape
 
 
@@ -20,48 +20,53 @@ class Ask(NamedTuple):
     """What one Pod of a shape takes.
 
     `columns` are pairs of column and amount; `unknown` are the resources for which there is no
-    column, since no node has them. `taken`, of shape (R + 2,), is what it adds to `Room.used`.
+    column, since no node has them. `taken`, of shape (R + 2,), is what it adds to `Room.used`;
+    `requested` and `scored`, of shape (2, 1, 1), are its cpu and memory, true and as scores count them.
     """
 
     columns: list[tuple[int, int]]
     unknown: list[str]
-    cpu: int
-    memory: int
-    scored_cpu: int
-    scored_memory: int
     taken: Whole
+    requested: Whole
+    scored: Whole
 
 
 def ask_of(roster: Roster, shape: PodShape) -> Ask:
     """What one Pod of `shape` takes of the nodes in `roster`."""
     requests = {name: int(amount) for name, amount in shape.requests}
-    scored = [int(shape.scored_cpu), int(shape.scored_memory)]
-    taken = [1 if resource == PODS else requests.get(resource, 0) for resource in roster.resources]
+    taken = whole_numbers(amounts_of(roster, shape))
     return Ask(
         columns=[(roster.column[name], amount) for name, amount in requests.items() if name in roster.column],
         unknown=[name for name in requests if name not in roster.column],
-        cpu=requests.get(CPU, 0),
-        memory=requests.get(MEMORY, 0),
-        scored_cpu=scored[0],
-        scored_memory=scored[1],
-        taken=whole_numbers(taken + scored),
+        taken=taken,
+        requested=taken[CPU_AND_MEMORY].reshape(2, 1, 1),
+        scored=taken[SCORED].reshape(2, 1, 1),
     )
 
 
-class Load(NamedTuple):
-    """cpu and memory of n nodes, as scores see them.
+def amounts_of(roster: Roster, shape: PodShape) -> list[int]:
+    """What one Pod of `shape` adds to `Room.used`."""
+    requests = {name: int(amount) for name, amount in shape.requests}
+    taken = [1 if resource == PODS else requests.get(resource, 0) for resource in roster.resources]
+    return [*taken, int(shape.scored_cpu), int(shape.scored_memory)]
 
-    `used` are true requests, `scored` those with defaults for containers that state none. `balance`
-    is None where it does not fit int64. `others` are further resources that the profile scores and
-    the Pod asks for: what the nodes have, and what is in use once the Pod is there.
+
+class Load(NamedTuple):
+    """cpu and memory of n nodes, as scores see them, while Pods are put on each of them, one a step.
+
+    `allocatable` and `divisor`, the same but 1 where there is none, are of shape (2, 1, n); `both`, of
+    shape (n,), is 1 for nodes that have cpu and memory, else 0. `used`, of shape (2, s + 1, n), are true
+    requests before the first of s Pods and after each. `scored`, of shape (2, s, n), is what is in use
+    after each, with defaults for containers that state none. `balance` is None where it does not fit
+    int64. `others` are further resources that the profile scores and the Pods ask for: what the nodes
+    have, and what is in use after each.
     """
 
-    cpu: Whole
-    memory: Whole
-    used_cpu: Whole
-    used_memory: Whole
-    scored_cpu: Whole
-    scored_memory: Whole
+    allocatable: Whole
+    divisor: Whole
+    both: NDArray[np.int64]
+    used: Whole
+    scored: Whole
     balance: Balance | None
     others: dict[str, tuple[Whole, Whole]]
 
@@ -73,13 +78,24 @@ class Watcher(Protocol):
         """`times` more Pods like `peer` are on the node in `row`."""
 
 
-T = TypeVar("T")
+class Kept(Protocol):
+    """What is known of the nodes of a room, brought up to date by way of `Room.touched` when it is asked."""
+
+    def over(self, room: "Room") -> Self:
+        """The same for `room`, a copy of the room it is about from which it goes its own way."""
+
+
+K = TypeVar("K", bound=Kept)
+A = TypeVar("A", bound=Hashable)
 W = TypeVar("W", bound=Watcher)
+
+SCORED = slice(-2, None)
+"""The columns of `Room.used` with cpu and memory as scores count them."""
 
 _LARGEST_TOGETHER = 2**40
 """More of something than this, many times over on a node that has no such room, may not fit int64."""
 
-_KEPT_NODES = 5_000_000
+_KEPT_NODES = 2_000_000
 """Shapes times nodes of which something is kept; it takes a few dozen bytes each."""
 
 
@@ -117,7 +133,9 @@ class Room:
         """What rules see of the Pods for whom room is kept, by row: they count on that node only."""
         self._assumed: dict[tuple[Peer, int], int] = {}
         self._watchers: dict[PodShape, Watcher] = {}
-        self._kept: dict[tuple[Callable[..., Any], PodShape], Any] = {}
+        self._kept: dict[tuple[Callable[..., Any], Hashable], Any] = {}
+        self._basis: tuple[Room, int] | None = None
+        """The room that this one is a copy of, and how much was touched there when it became one."""
         self.touched: list[int] = []
         """The rows of the nodes on which something was changed, in order."""
         if np.object_ in (self.allocatable.dtype, self.used.dtype):
@@ -143,9 +161,23 @@ class Room:
         self._lent = inner._lent = True
         if self._reserved is not None:
             inner._reserved = self._reserved[:, rows]
-        at = {outer: inside for inside, outer in enumerate(rows.tolist())}
-        inner.expected = {at[row]: list(peers) for row, peers in self.expected.items() if row in at}
+        if self.expected:
+            at = {outer: inside for inside, outer in enumerate(rows.tolist())}
+            inner.expected = {at[row]: list(peers) for row, peers in self.expected.items() if row in at}
         return inner
+
+    def for_cycle(self) -> "Room":
+        """An independent copy for one cycle, which goes on from what is kept here."""
+        copy = Room(self.roster, self.used.copy(), self.ports.copy(), self.crowd, self.profile)
+        copy._basis = (self, len(self.touched))
+        return copy
+
+    def follow(self, used: Whole, rows: Iterable[int]) -> None:
+        """Go on with `used`, which is what it was but for the nodes in `rows`."""
+        self.used = used
+        self.touched.extend(rows)
+        if np.object_ in (self.allocatable.dtype, used.dtype):
+            self._widen()
 
     def copy(self) -> "Room":
         """The same room for Pods that no rule sees."""
@@ -199,29 +231,30 @@ class Room:
             fits = np.minimum(fits, np.where(self.taken_ports(shape)[rows], 0, 1))
         return np.maximum(fits, 0).astype(np.int64)
 
-    def load(self, shape: PodShape, rows: Rows | slice, placed: NDArray[np.int64] | int = 0) -> Load:
-        """cpu and memory of `rows` once `placed` more Pods of `shape` are on each of them."""
-        cpu, memory, ask = self.roster.column[CPU], self.roster.column[MEMORY], self.ask(shape)
-        used = [self.used[column][rows] for column in (cpu, memory, -2, -1)]
-        if isinstance(placed, np.ndarray):
-            asked = (ask.cpu, ask.memory, ask.scored_cpu, ask.scored_memory)
-            placed = placed.astype(self.used.dtype)
-            used = [column + placed * amount for column, amount in zip(used, asked, strict=True)]
+    def load(
+        self, shape: PodShape, rows: Rows | slice, placed: NDArray[np.int64] | int = 0, steps: int = 1
+    ) -> Load:
+        """cpu and memory of `rows` while `steps` more Pods of `shape` are put on each of them, after
+        `placed` more."""
+        ask, shares = self.ask(shape), self.roster.shares
+        counts: Whole = np.arange(steps + 1)[:, np.newaxis] + placed
+        if self._wide:
+            counts = counts.astype(np.object_)
         balance = None if self._wide else self.roster.balance
-        used_cpu, used_memory, scored_cpu, scored_memory = used
-        others = {
-            resource: (self.allocatable[column][rows], self._in_use(column, ask, rows, placed))
-            for resource, column in self._other_columns(ask)
-        }
         return Load(
-            cpu=self.allocatable[cpu][rows],
-            memory=self.allocatable[memory][rows],
-            used_cpu=used_cpu,
-            used_memory=used_memory,
-            scored_cpu=scored_cpu,
-            scored_memory=scored_memory,
+            allocatable=_chosen(self.allocatable, CPU_AND_MEMORY, rows),
+            divisor=_chosen(shares.divisor, slice(None), rows),
+            both=shares.both[rows],
+            used=_chosen(self.used, CPU_AND_MEMORY, rows) + ask.requested * counts,
+            scored=_chosen(self.used, SCORED, rows) + ask.scored * counts[1:],
             balance=balance and Balance(balance.product[rows], balance.factor[rows]),
-            others=others,
+            others={
+                resource: (
+                    self.allocatable[column][rows],
+                    self.used[column][rows] + counts[1:] * ask.taken[column],
+                )
+                for resource, column in self._other_columns(ask)
+            },
         )
 
     def assume(self, row: int, shape: PodShape) -> None:
@@ -287,22 +320,40 @@ class Room:
             self.ports, self._lent = self.ports.copy(), False
         return self.ports
 
-    def kept(self, make: Callable[["Room", PodShape], T], shape: PodShape) -> T:
-        """`make(self, shape)`, made once for as long as it is among the newest of some size."""
-        found: T | None = self._kept.get((make, shape))
+    def kept(self, make: Callable[["Room", A], K], about: A) -> K:
+        """`make(self, about)`, made once for as long as it is among the last that were asked for.
+
+        In a room for a cycle it begins with what earlier cycles found out.
+        """
+        found: K | None = self._kept.pop((make, about), None)
         if found is None:
+            found = self._inherited(make, about)
+        if found is None:
+            found = make(self, about)
             if len(self._kept) >= max(1, _KEPT_NODES // len(self)):
                 del self._kept[next(iter(self._kept))]
-            found = self._kept[make, shape] = make(self, shape)
+        self._kept[make, about] = found
         return found
+
+    def _inherited(self, make: Callable[["Room", A], K], about: A) -> K | None:
+        """What the room that this one is a copy of has kept; None if that has gone its own way since."""
+        if self._basis is None:
+            return None
+        basis, touched = self._basis
+        return basis.kept(make, about).over(self) if len(basis.touched) == touched else None
 
     def _add(self, rows: Sequence[int], shape: PodShape, times: int, told: Watcher | None = None) -> None:
         taken = self._taken(shape)
-        counts: Mapping[int, int] = {rows[0]: 1} if len(rows) == 1 else Counter(rows)
+        if len(rows) == 1:
+            counts: Mapping[int, int] = {rows[0]: 1}
+            self.used[:, rows[0]] += taken * times
+        else:
+            counts = Counter(rows)
+            pods = np.array(list(counts.values()), dtype=np.int64) * times
+            self.used[:, list(counts)] += np.multiply.outer(taken, pods)
         self.touched.extend(counts)
-        for row, count in counts.items():
-            self.used[:, row] += taken * (count * times)
-            if shape.peer is not None:
+        if shape.peer is not None:
+            for row, count in counts.items():
                 self._note(shape.peer, row, count * times, told)
 
     def _taken(self, shape: PodShape) -> Whole:
@@ -328,12 +379,6 @@ class Room:
             if name in column and (name == EPHEMERAL_STORAGE or ask.taken[column[name]])
         ]
 
-    def _in_use(self, column: int, ask: Ask, rows: Rows | slice, placed: NDArray[np.int64] | int) -> Whole:
-        """What is in use of a resource on `rows` with `placed` Pods and one more."""
-        more = placed.astype(self.used.dtype) + 1 if isinstance(placed, np.ndarray) else 1 + placed
-        used: Whole = self.used[column][rows] + more * ask.taken[column]
-        return used
-
     @property
     def _overfills(self) -> bool:
         """Whether Pods may be put where there is no room for them."""
@@ -349,3 +394,9 @@ class Room:
         self.used = self.used.astype(np.object_, copy=False)
         if self._reserved is not None:
             self._reserved = self._reserved.astype(np.object_, copy=False)
+
+
+def _chosen(amounts: Whole, columns: slice, rows: Rows | slice) -> Whole:
+    """Two columns of `amounts` for `rows`, as a Load has them: shape (2, 1, n)."""
+    chosen: Whole = amounts[columns, rows][:, np.newaxis]
+    return chosen

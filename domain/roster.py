@@ -24,6 +24,12 @@ Rows: TypeAlias = NDArray[np.intp]
 LARGEST = 2**56
 """Columns with larger amounts hold Python's integers, exact and slow. A hundred times this fits int64."""
 
+NO_DOMAIN = -1
+"""Stands where a number of a domain would, for nodes that lack the label."""
+
+CPU_AND_MEMORY = slice(1, 3)
+"""Their columns: a Roster's resources begin with pods, cpu and memory."""
+
 _LARGEST_PRODUCT = 2.0**62 * (1 - 2.0**-40)
 _REMEMBERED = 512
 
@@ -59,12 +65,14 @@ class Domains:
     """The nodes of a roster by their value of one label, without those that lack it.
 
     `names` are the D values, sorted. `rows` are the nodes, domain by domain and rising in each;
-    `starts`, of shape (D,), are the places in `rows` where the domains begin.
+    `starts`, of shape (D,), are the places in `rows` where the domains begin. `of`, of shape (N,), is
+    the number of each node's domain, NO_DOMAIN for those that lack the label.
     """
 
     names: list[str]
     rows: Rows
     starts: Rows
+    of: Rows
 
     def __len__(self) -> int:
         return len(self.names)
@@ -80,6 +88,12 @@ class Domains:
             column = column.astype(np.object_)
         sums: Whole = np.add.reduceat(column.take(self.rows), self.starts)
         return sums
+
+    def add(self, sums: NDArray[np.int64], rows: Rows, amounts: NDArray[np.int64]) -> None:
+        """Add `amounts`, one for each of `rows`, to the `sums` of the domains of these nodes."""
+        numbers = self.of[rows]
+        inside = numbers != NO_DOMAIN
+        np.add.at(sums, numbers[inside], amounts[inside])
 
 
 class Images:
@@ -107,6 +121,17 @@ class Balance(NamedTuple):
     factor: NDArray[np.float64]
 
 
+class Shares(NamedTuple):
+    """What shares of cpu and memory are reckoned with.
+
+    `divisor`, of shape (2, N), is what is allocatable, 1 where there is none; `both`, of shape (N,), is
+    1 for nodes that have cpu and memory, else 0.
+    """
+
+    divisor: Whole
+    both: NDArray[np.int64]
+
+
 class Roster:
     """The facts of N nodes.
 
@@ -123,14 +148,18 @@ class Roster:
         self.row = {name: row for row, name in enumerate(self.names)}
         self.resources = _resources(self.facts) if resources is None else resources
         self.column = {resource: column for column, resource in enumerate(self.resources)}
-        self.allocatable = np.stack(
+        self.allocatable: Whole = np.array(
             [
                 whole_numbers([int(facts.allocatable.get(resource, 0)) for facts in self.facts])
                 for resource in self.resources
             ]
         )
-        self.balance = _balance(self.allocatable[self.column[CPU]], self.allocatable[self.column[MEMORY]])
+        cpu, memory = self.allocatable[CPU_AND_MEMORY]
+        self.balance = _balance(cpu, memory)
         """None where the products do not fit int64."""
+        self.shares = Shares(
+            np.maximum(self.allocatable[CPU_AND_MEMORY], 1), ((cpu > 0) & (memory > 0)).astype(np.int64)
+        )
         self.images = Images(self.facts) if images is None else images
         self.cordoned = np.array([facts.unschedulable for facts in self.facts], dtype=np.bool_)
         """The nodes that are unschedulable."""
@@ -206,7 +235,7 @@ class Roster:
 
 
 def _resources(nodes: Iterable[NodeFacts]) -> list[str]:
-    first = [PODS, CPU, MEMORY]
+    first = [PODS, CPU, MEMORY]  # as CPU_AND_MEMORY has it
     offered = {resource for facts in nodes for resource in facts.allocatable}
     return [*first, *sorted(offered.difference(first))]
 
@@ -230,8 +259,8 @@ def _domains(labels: Labels) -> Domains:
     by_name = sorted(range(len(labels.values)), key=labels.values.__getitem__)
     rank = np.empty(len(by_name) + 1, dtype=np.intp)
     rank[by_name] = np.arange(len(by_name))
-    rank[-1] = -1  # where the code of nodes without the label points to
+    rank[-1] = NO_DOMAIN  # where the code of nodes without the label points to
     ranks = rank[labels.codes]
-    rows = np.argsort(ranks, kind="stable")[np.count_nonzero(ranks < 0) :]
+    rows = np.argsort(ranks, kind="stable")[np.count_nonzero(ranks == NO_DOMAIN) :]
     starts = np.searchsorted(ranks[rows], np.arange(len(by_name)))
-    return Domains([labels.values[code] for code in by_name], rows, starts)
+    return Domains([labels.values[code] for code in by_name], rows, starts, ranks)

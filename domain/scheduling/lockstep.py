@@ -78,7 +78,7 @@ def _place(
     if most is not None:
         wanted = np.minimum(wanted, np.maximum(most - placed, 0))
     open_: Mask = feasible(room, shape)
-    points = by_resources(room, shape, room.load(shape, slice(None)))
+    points = by_resources(room, shape)
     last = len(domains.rows) - 1
     taken = np.zeros(len(domains), dtype=np.int64)
     while True:
@@ -91,4 +91,4 @@ def _place(
         room.assume_each(rows, shape)
         taken += goes
         open_[rows] = room.capacity(shape, rows, limit=1) > 0
-        points[rows] = by_resources(room, shape, room.load(shape, rows))
+        points[rows] = by_resources(room, shape, rows)

@@ -23,7 +23,7 @@ from domain.scheduling.eligibility import Eligibility, eligibility
 from domain.scheduling.evaluate import feasible
 from domain.scheduling.greedy import Numbers, greedy_order
 from domain.scheduling.ranking import Ranking
-from domain.scheduling.score import by_facts, by_resources
+from domain.scheduling.score import by_facts, by_resources, by_step
 from domain.scheduling.stepping import place_in_company
 from domain.shapes import PodShape
 
@@ -83,9 +83,7 @@ def _table(room: Room, shape: PodShape, count: int) -> Numbers:
     """What Pod number s of `count` is worth on node n, `_NOWHERE` if it has no place: shape (s, n)."""
     limits = room.capacity(shape, slice(None), limit=count)
     limits[~eligibility(room, shape).allowed] = 0
-    steps, nodes = np.arange(count).repeat(len(room)), np.tile(np.arange(len(room)), count)
-    worth = by_resources(room, shape, room.load(shape, nodes, placed=steps)).reshape(count, -1)
-    return np.where(np.arange(count)[:, np.newaxis] < limits, worth, _NOWHERE)
+    return np.where(np.arange(count)[:, np.newaxis] < limits, by_step(room, shape, count), _NOWHERE)
 
 
 def _steps(table: Numbers) -> list[int]:
@@ -115,8 +113,7 @@ def _run(room: Room, shape: PodShape, count: int) -> list[int]:
         return room.capacity(shape, rows[nodes], limit=count)
 
     def score(nodes: Numbers, steps: Numbers) -> Numbers:
-        load = room.load(shape, rows[nodes], placed=steps)
-        return facts[nodes] + by_resources(room, shape, load)
+        return facts[nodes] + by_resources(room, shape, rows[nodes], placed=steps)
 
     nodes, steps = greedy_order(heads, capacity, score, count)
     if not eligible.indifferent:
@@ -128,8 +125,8 @@ def _run(room: Room, shape: PodShape, count: int) -> list[int]:
 def _resources_now(room: Room, shape: PodShape, rows: Rows) -> Numbers:
     """`by_resources` for the next Pod on `rows`; columns are gathered only where rows are few."""
     if len(rows) * _FEW < len(room):
-        return by_resources(room, shape, room.load(shape, rows))
-    return by_resources(room, shape, room.load(shape, slice(None)))[rows]
+        return by_resources(room, shape, rows)
+    return by_resources(room, shape)[rows]
 
 
 def _valid(eligible: Eligibility, rows: Rows, nodes: Numbers, fills: Mask) -> int:

@@ -6,18 +6,18 @@ plugins TopologyPlacementGenerator, PodGroupPodsCount and NodeResourcesFit; KEP-
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from copy import copy
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from domain.objects import Pod
-from domain.resources import CPU, MEMORY
-from domain.room import Room
-from domain.roster import Roster, Whole, whole_numbers
+from domain.room import SCORED, Room
+from domain.roster import CPU_AND_MEMORY, LARGEST, NO_DOMAIN, Roster, Whole, whole_numbers
 from domain.scheduling import texts
 
-_SCORED = (-2, -1)
-"""The columns of `Room.used` with cpu and memory as scores count them."""
+_FEW = 8
+"""So many domains are added up sooner one by one than all together."""
 
 
 class Running(NamedTuple):
@@ -91,12 +91,9 @@ def percent_used(allocatable: Whole, used: Whole) -> Whole:
 
 def use_of_rooms(rooms: Iterable[Room]) -> tuple[Whole, Whole]:
     """Allocatable and used amounts for `percent_used`, of placements that are a room each."""
-    columns = [(room.roster.column[CPU], room.roster.column[MEMORY], room) for room in rooms]
-    allocatable = [
-        [sum(room.allocatable[cpu].tolist()), sum(room.allocatable[memory].tolist())]
-        for cpu, memory, room in columns
-    ]
-    used = [[sum(room.used[column].tolist()) for column in _SCORED] for _, _, room in columns]
+    rooms = list(rooms)
+    allocatable = [[sum(column.tolist()) for column in room.allocatable[CPU_AND_MEMORY]] for room in rooms]
+    used = [[sum(column.tolist()) for column in room.used[SCORED]] for room in rooms]
     return _by_resource(allocatable), _by_resource(used)
 
 
@@ -105,9 +102,46 @@ def _by_resource(amounts: list[list[int]]) -> Whole:
     return turned
 
 
+class UseOfDomains:
+    """What is in use in the domains of `key` in `room`, as scores count it."""
+
+    def __init__(self, room: Room, key: str) -> None:
+        self._room, self._domains = room, room.roster.domains(key)
+        self._add_up()
+
+    def over(self, room: Room) -> Self:
+        """The same for `room`, a copy of the room it is about."""
+        used = self.used()
+        other = copy(self)
+        other._room, other._seen, other._used = room, 0, used.copy()
+        return other
+
+    def used(self) -> Whole:
+        """cpu and memory by domain, shape (2, D); to be read only."""
+        touched = self._room.touched[self._seen :]
+        if touched:
+            self._seen += len(touched)
+            self._look_again(touched)
+        return self._used
+
+    def _look_again(self, touched: Sequence[int]) -> None:
+        """Add up anew what may have changed."""
+        numbers = sorted({int(self._domains.of[row]) for row in touched} - {NO_DOMAIN})
+        if len(numbers) > _FEW or self._room.used.dtype == np.object_:
+            self._add_up()
+            return
+        for number in numbers:
+            used = self._room.used[SCORED, self._domains.rows_of(number)]
+            if int(used.max()) * len(used[0]) > LARGEST:
+                self._add_up()
+                return
+            self._used[:, number] = used.sum(axis=1)
+
+    def _add_up(self) -> None:
+        self._seen = len(self._room.touched)
+        self._used: Whole = np.array([self._domains.sums(column) for column in self._room.used[SCORED]])
+
+
 def use_of_domains(room: Room, key: str) -> tuple[Whole, Whole]:
     """Allocatable and used amounts for `percent_used`, of all domains of `key` in `room`."""
-    domains = room.roster.domains(key)
-    allocatable = room.roster.offered(key)[[room.roster.column[CPU], room.roster.column[MEMORY]]]
-    used: Whole = np.array([domains.sums(room.used[column]) for column in _SCORED])
-    return allocatable, used
+    return room.roster.offered(key)[CPU_AND_MEMORY], room.kept(UseOfDomains, key).used()

@@ -4,7 +4,8 @@ Members of a group that differ in shape are tried in turn. Of what is known abou
 placed since it was last tried change only their own nodes: these are looked at again, no others.
 """
 
-from typing import Final
+from copy import copy
+from typing import Final, Self
 
 import numpy as np
 
@@ -30,8 +31,17 @@ class Ranking:
         self._eligible = eligibility(room, shape)
         self._seen = len(room.touched)
         self._fits = feasible(room, shape)
-        self._points = by_resources(room, shape, room.load(shape, slice(None)))
+        self._points = by_resources(room, shape)
         self._rank_all()
+
+    def over(self, room: Room) -> Self:
+        """The same for `room`, a copy of the room it is about."""
+        self._catch_up()
+        other = copy(self)
+        other._room, other._seen = room, 0
+        other._fits, other._points = self._fits.copy(), self._points.copy()
+        other._worth = self._worth.copy()
+        return other
 
     def best(self) -> int | None:
         """The row of the best node, of equals the first; None if no node has room."""
@@ -58,7 +68,7 @@ class Ranking:
         rows = np.array(touched)
         room, shape = self._room, self._shape
         fits = self._eligible.allowed[rows] & (room.capacity(shape, rows, limit=1) > 0)
-        self._points[rows] = worth = by_resources(room, shape, room.load(shape, rows))
+        self._points[rows] = worth = by_resources(room, shape, rows)
         if self._eligible.indifferent:
             self._fits[rows] = fits
         elif np.array_equal(fits, self._fits[rows]):

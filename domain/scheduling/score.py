@@ -42,16 +42,16 @@ class Scores:
 def score(room: Room, shape: PodShape, rows: Rows) -> Scores:
     """Score `rows`, which must be all feasible nodes: some plugins weigh them against each other."""
     eligible, weights = eligibility(room, shape), room.profile.weights
-    load, ask = room.load(shape, rows), room.ask(shape)
+    load = room.load(shape, rows)
     spread = affinity = np.zeros(len(rows), dtype=np.int64)
-    total = by_resources(room, shape, load) + by_facts(eligible, rows, weights)
+    total = by_resources(room, shape, rows) + by_facts(eligible, rows, weights)
     if (around := company(room, shape)) is not None:
         spread, affinity = pod_topology_spread(around, rows), inter_pod_affinity(around, rows)
         total += by_company(around, rows, weights)
     return Scores(
         rows=rows,
-        node_resources_fit=node_resources_fit(load, ask, room.profile).astype(np.int64),
-        balanced_allocation=balanced_allocation(load, ask).astype(np.int64),
+        node_resources_fit=node_resources_fit(load, room.profile)[0].astype(np.int64),
+        balanced_allocation=balanced_allocation(load, room.ask(shape))[0].astype(np.int64),
         taint_toleration=taint_toleration(eligible.dislikes[rows]),
         node_affinity=node_affinity(eligible.likes[rows]),
         pod_topology_spread=spread,
@@ -61,11 +61,24 @@ def score(room: Room, shape: PodShape, rows: Rows) -> Scores:
     )
 
 
-def by_resources(room: Room, shape: PodShape, load: Load) -> Points:
-    """The part of the total that depends on what is in use, for the nodes of `load`."""
-    ask, weights = room.ask(shape), room.profile.weights
-    points = node_resources_fit(load, ask, room.profile) * weights.node_resources_fit
-    points = points + balanced_allocation(load, ask) * weights.balanced_allocation
+def by_resources(
+    room: Room, shape: PodShape, rows: Rows | slice = slice(None), placed: Points | int = 0
+) -> Points:
+    """The part of the total that depends on what is in use, for one more Pod on each of `rows` after
+    `placed` more."""
+    points: Points = _points(room, shape, room.load(shape, rows, placed))[0]
+    return points
+
+
+def by_step(room: Room, shape: PodShape, steps: int) -> Points:
+    """`by_resources` for each of `steps` Pods, one after the other, on every node: shape (s, N)."""
+    return _points(room, shape, room.load(shape, slice(None), steps=steps))
+
+
+def _points(room: Room, shape: PodShape, load: Load) -> Points:
+    weights = room.profile.weights
+    points = node_resources_fit(load, room.profile) * weights.node_resources_fit
+    points = points + balanced_allocation(load, room.ask(shape)) * weights.balanced_allocation
     return points.astype(np.int64, copy=False)
 
 

@@ -92,7 +92,7 @@ class _Ahead:
         self._every = np.arange(len(room))
         self._left = np.where(allowed, room.capacity(shape, self._every, limit=count), 0)
         self.open: Mask = self._left > 0
-        self.points = by_resources(room, shape, room.load(shape, slice(None)))
+        self.points = by_resources(room, shape)
         self._placed: dict[int, int] = {}
         self._levels: list[Numbers] = [self.points.copy()]
         """What Pod number 0, 1, … is worth on every node."""
@@ -121,5 +121,4 @@ class _Ahead:
 
     def _worth(self, rows: Rows, steps: Numbers) -> Numbers:
         """What Pod number `steps`, from 0, is worth on the nodes in `rows`."""
-        load = self._room.load(self._shape, rows, placed=steps)
-        return by_resources(self._room, self._shape, load)
+        return by_resources(self._room, self._shape, rows, placed=steps)

@@ -6,7 +6,8 @@ out in each domain, and nothing has to be placed but in the one that is chosen.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from copy import copy
+from typing import Final, NamedTuple, Self
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from domain.scheduling.eligibility import eligibility
 from domain.scheduling.greedy import Numbers
 from domain.scheduling.leaf import Feasible, feasible
 from domain.shapes import PodShape
+
+_MANY: Final = 2**31
+"""More Pods than any group has: no node is said to have room for more."""
 
 
 class Tally(NamedTuple):
@@ -43,6 +47,48 @@ class Survey(NamedTuple):
     tallies: list[Tally]
 
 
+class Vacancies:
+    """How many more Pods of a shape, that wants no host ports and is under no rule about other Pods, each
+    node of `room` takes, and each domain of a label."""
+
+    def __init__(self, room: Room, about: tuple[PodShape, str]) -> None:
+        self._shape, key = about
+        self._room, self._seen = room, len(room.touched)
+        self._domains = room.roster.domains(key)
+        self._allowed = eligibility(room, self._shape).allowed
+        self._by_node = np.where(self._allowed, room.capacity(self._shape, slice(None), _MANY), 0)
+        self._by_domain = self._domains.sums(self._by_node).astype(np.int64, copy=False)
+
+    def over(self, room: Room) -> Self:
+        """The same for `room`, a copy of the room it is about."""
+        self._catch_up()
+        other = copy(self)
+        other._room, other._seen = room, 0
+        other._by_node, other._by_domain = self._by_node.copy(), self._by_domain.copy()
+        return other
+
+    def by_node(self, limit: int) -> Numbers:
+        """How many more Pods each node takes, at most `limit`, shape (N,)."""
+        self._catch_up()
+        return np.minimum(self._by_node, limit)
+
+    def by_domain(self, limit: int) -> Numbers:
+        """How many more Pods each domain takes, at most `limit`, shape (D,)."""
+        self._catch_up()
+        return np.minimum(self._by_domain, limit)
+
+    def _catch_up(self) -> None:
+        """Look again at the nodes that were touched since."""
+        touched = self._room.touched[self._seen :]
+        if not touched:
+            return
+        self._seen += len(touched)
+        rows = np.array(list(dict.fromkeys(touched)))
+        capacity = np.where(self._allowed[rows], self._room.capacity(self._shape, rows, _MANY), 0)
+        self._domains.add(self._by_domain, rows, capacity - self._by_node[rows])
+        self._by_node[rows] = capacity
+
+
 def can_survey(branch: Branch) -> bool:
     """Whether numbers are enough to tell how `branch` comes out in a domain."""
     shape = branch.sole_shape()
@@ -57,15 +103,10 @@ def survey(branch: Branch, room: Room, key: str) -> Survey:
     assert shape is not None
     domains = room.roster.domains(key)
     limit = sum(1 for _ in branch.all_members())
-    capacity = room.capacity(shape, slice(None), limit)
-    capacity[~eligibility(room, shape).allowed] = 0
-    known: dict[int, Tally] = {}
-    tallies = []
-    for places in np.minimum(domains.sums(capacity), limit).tolist():
-        if places not in known:
-            known[places] = tally(branch, places)
-        tallies.append(known[places])
-    return Survey(shape, domains, capacity, tallies)
+    vacancies = room.kept(Vacancies, (shape, key))
+    places = vacancies.by_domain(limit).tolist()
+    known = {count: tally(branch, count) for count in set(places)}
+    return Survey(shape, domains, vacancies.by_node(limit), [known[count] for count in places])
 
 
 def tally(branch: Branch, places: int) -> Tally:

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import NamedTuple
 
-import numpy as np
-
 from domain.events import PlacementFinding
 from domain.objects import Pod
 from domain.room import Room
@@ -345,8 +343,9 @@ def _choose_by_survey(branch: Branch, room: Room, numbers: Sequence[int], shown:
     good = [number for number in numbers if found.tallies[number].succeeded]
     if good:
         placed = [found.tallies[number].placed for number in good]
-        allocatable, used = (amounts[:, np.array(good)] for amounts in use_of_domains(room, key))
-        used = use_with(placed, room.ask(found.shape), used)
+        allocatable, used = use_of_domains(room, key)
+        used = use_with(placed, room.ask(found.shape), used[:, good])
+        allocatable = allocatable[:, good]
         best = best_placement(placed, allocatable, used, room.profile.weights.node_resources_fit)
         return _adopt(_try_domain(branch, room, good[best]), room)
     return _refuse(_try_domain(branch, room, shown), shortfalls(branch, room, found, numbers))

@@ -7,25 +7,25 @@ from domain.roster import Whole
 
 
 def balanced_allocation(load: Load, ask: Ask) -> Whole:
-    """How much nearer to each other the Pod brings the utilisations of cpu and memory, shape (n,).
+    """How much nearer to each other each Pod brings the utilisations of cpu and memory, shape (s, n).
 
     75 where they stay as far apart as they are, between 50 and 100; 0 for Pods that request neither.
     Utilisation is capped at 1. Whole numbers throughout, where Kubernetes has floating point.
     Source: kube-scheduler 1.37, NodeResourcesBalancedAllocation.
     """
-    if not (ask.cpu or ask.memory):
-        return np.zeros(len(load.cpu), dtype=np.int64)
-    before = _imbalance(load, load.used_cpu, load.used_memory)
-    after = _imbalance(load, load.used_cpu + ask.cpu, load.used_memory + ask.memory)
-    score: Whole = 50 + ((50 + before - after) >> 1)
+    if not ask.requested.any():
+        return np.zeros(load.scored.shape[1:], dtype=np.int64)
+    imbalance = _imbalance(load)
+    score: Whole = 50 + ((50 + imbalance[:-1] - imbalance[1:]) >> 1)
     return score
 
 
-def _imbalance(load: Load, used_cpu: Whole, used_memory: Whole) -> Whole:
-    """50 × |used_cpu / cpu − used_memory / memory|, rounded up; 0 where a node lacks one of them."""
+def _imbalance(load: Load) -> Whole:
+    """50 × |used cpu / cpu − used memory / memory|, rounded up, shape (s + 1, n); 0 where a node lacks
+    one of them."""
     if load.balance is None:
-        return _imbalance_of_any_size(load, used_cpu.astype(np.object_), used_memory.astype(np.object_))
-    gap = _gap(load.cpu, load.memory, used_cpu, used_memory)
+        return _imbalance_of_any_size(load)
+    gap = _gap(load.allocatable, load.used)
     product, factor = load.balance
     rounded_down = (gap * factor).astype(np.int64)  # or one off, where the quotient is nearly whole
     # The remainder is exact although its terms may wrap around: it is less than 2 products from 0.
@@ -34,13 +34,14 @@ def _imbalance(load: Load, used_cpu: Whole, used_memory: Whole) -> Whole:
     return imbalance
 
 
-def _imbalance_of_any_size(load: Load, used_cpu: Whole, used_memory: Whole) -> Whole:
-    cpu, memory = load.cpu.astype(np.object_), load.memory.astype(np.object_)
-    gap = _gap(cpu, memory, used_cpu, used_memory)
-    return np.array(-(gap * -50 // np.maximum(cpu * memory, 1)), dtype=np.int64)
+def _imbalance_of_any_size(load: Load) -> Whole:
+    allocatable = load.allocatable.astype(np.object_)
+    gap = _gap(allocatable, load.used.astype(np.object_))
+    return np.array(-(gap * -50 // np.maximum(allocatable[0] * allocatable[1], 1)), dtype=np.int64)
 
 
-def _gap(cpu: Whole, memory: Whole, used_cpu: Whole, used_memory: Whole) -> Whole:
-    """|used_cpu / cpu − used_memory / memory| × cpu × memory; 0 where a node lacks one of them."""
-    gap = np.abs(np.minimum(used_cpu, cpu) * memory - np.minimum(used_memory, memory) * cpu)
-    return np.where((cpu > 0) & (memory > 0), gap, 0)
+def _gap(allocatable: Whole, used: Whole) -> Whole:
+    """|used cpu / cpu − used memory / memory| × cpu × memory, which is 0 where a node lacks one of them."""
+    cpu, memory = np.minimum(used, allocatable) * allocatable[::-1]
+    gap: Whole = np.abs(cpu - memory)
+    return gap

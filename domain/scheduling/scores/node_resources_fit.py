@@ -14,28 +14,25 @@ from domain.profile import (
     Profile,
 )
 from domain.resources import CPU, MEMORY
-from domain.room import Ask, Load
+from domain.room import Load
 from domain.roster import Whole
 
 _SCALE = 10
 """Points of the curve are scores from 0 to 10, scores of nodes are from 0 to 100."""
 
 
-def node_resources_fit(load: Load, ask: Ask, profile: Profile) -> Whole:
-    """The scores by the strategy of `profile` once the Pod is there, shape (n,).
+def node_resources_fit(load: Load, profile: Profile) -> Whole:
+    """The scores by the strategy of `profile` once each Pod is there, shape (s, n).
 
     A resource that a node has none of is left out. Source: kube-scheduler 1.37, LeastAllocated,
     MostAllocated and RequestedToCapacityRatio.
     """
     if profile.strategy == LEAST_ALLOCATED and profile.resources == CPU_AND_MEMORY:
-        return _least_allocated(load, ask)
+        return _least_allocated(load)
     by_ratio = profile.strategy == REQUESTED_TO_CAPACITY_RATIO
-    total, weights = np.zeros((2, len(load.cpu)), dtype=np.int64)
-    amounts = {
-        CPU: (load.cpu, load.scored_cpu + ask.scored_cpu),
-        MEMORY: (load.memory, load.scored_memory + ask.scored_memory),
-        **load.others,
-    }
+    total, weights = np.zeros(load.scored.shape, dtype=np.int64)
+    cpu, memory = zip(load.allocatable, load.scored, strict=True)
+    amounts = {CPU: cpu, MEMORY: memory, **load.others}
     for resource in profile.resources:
         if resource.name in amounts:
             allocatable, asked = amounts[resource.name]
@@ -48,19 +45,18 @@ def node_resources_fit(load: Load, ask: Ask, profile: Profile) -> Whole:
     return mean
 
 
-def _least_allocated(load: Load, ask: Ask) -> Whole:
+def _least_allocated(load: Load) -> Whole:
     """The mean share of cpu and memory that is left, in percent: what most profiles have."""
-    cpu = _percent_left(load.cpu, load.scored_cpu + ask.scored_cpu)
-    memory = _percent_left(load.memory, load.scored_memory + ask.scored_memory)
+    cpu, memory = _percent_left(load.allocatable, load.scored, load.divisor)
     # The share of a resource that a node has none of is 0, so that the sum is the other one's.
-    mean: Whole = (cpu + memory) >> ((load.cpu > 0) & (load.memory > 0)).astype(np.int64)
+    mean: Whole = (cpu + memory) >> load.both
     return mean
 
 
 def _points(allocatable: Whole, asked: Whole, profile: Profile) -> NDArray[np.int64]:
     """The score of one resource; of no meaning where there is none of it."""
     if profile.strategy == LEAST_ALLOCATED:
-        return _percent_left(allocatable, asked).astype(np.int64)
+        return _percent_left(allocatable, asked, np.maximum(allocatable, 1)).astype(np.int64)
     percent = np.minimum(asked, allocatable) * 100 // np.maximum(allocatable, 1)
     utilization: NDArray[np.int64] = percent.astype(np.int64)
     if profile.strategy == REQUESTED_TO_CAPACITY_RATIO:
@@ -68,10 +64,9 @@ def _points(allocatable: Whole, asked: Whole, profile: Profile) -> NDArray[np.in
     return utilization
 
 
-def _percent_left(allocatable: Whole, asked: Whole) -> Whole:
-    left = np.maximum(allocatable - asked, 0)
-    percent: Whole = left * 100 // np.maximum(allocatable, 1)
-    return percent
+def _percent_left(allocatable: Whole, asked: Whole, divisor: Whole) -> Whole:
+    left: Whole = np.maximum(allocatable - asked, 0)
+    return left * 100 // divisor
 
 
 @lru_cache(maxsize=64)

@@ -1,6 +1,7 @@
 """Placing is the plain loop, only faster; and the plain loop is what the rules say."""
 
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,9 +10,16 @@ from hypothesis import strategies as st
 
 from build import node, pod
 from clusters import ZONE, Cluster, Manifest, clusters
+from domain.manifests import node_facts
+from domain.peers import Peer
 from domain.profile import Profile
+from domain.room import Room
 from domain.scheduling.evaluate import feasible
 from domain.scheduling.place import place
+from domain.scheduling.placements import use_of_domains
+from domain.scheduling.ranking import Ranking
+from domain.scheduling.survey import Vacancies
+from domain.shapes import PodShape
 from ganger_testing.profiles import profiles
 from placing import check_filters, check_scores, place_by_the_rules, place_plainly
 
@@ -102,6 +110,54 @@ def test_what_is_remembered_of_one_profile_is_not_taken_for_another(
     table, shape = cluster.table(), cluster.shape
     together = [place(table.for_cycle(profile), shape, 10) for profile in several * 2]
     assert together == [place(cluster.table().for_cycle(profile), shape, 10) for profile in several * 2]
+
+
+@MANY
+@given(st.booleans(), st.data())
+def test_what_a_cycle_goes_on_from_is_as_if_it_was_found_out_now(huge: bool, data: st.DataObject) -> None:
+    """Whatever came, ran and went since: the copy of a table has nothing kept from earlier cycles."""
+    cluster = data.draw(clusters(huge=huge), "cluster")
+    others = data.draw(st.lists(clusters(huge=huge), max_size=2), "others")
+    table = cluster.table()
+    shapes = [cluster.shape, *(other.shape for other in others)]
+    bound: list[tuple[str, PodShape, Peer | None]] = []
+    turns = st.tuples(
+        st.sampled_from(shapes),
+        st.integers(0, 6),
+        st.sampled_from(["nothing", "bind", "end", "remove a node", "change a node"]),
+    )
+    for shape, count, then in data.draw(st.lists(turns, min_size=2, max_size=12), "turns"):
+        room, fresh = table.for_cycle(), table.copy().for_cycle()
+        assert looks(room, shape) == looks(fresh, shape)
+        rows = place(room, shape, count)
+        assert rows == place(fresh, shape, count)
+        assert looks(room, shape) == looks(fresh, shape)
+        match then:
+            case "bind":
+                bound += [(room.names[row], shape, shape.peer) for row in rows]
+                for name, placed, peer in bound[len(bound) - len(rows) :]:
+                    table.take(name, placed, peer)
+            case "end":
+                for ended in bound[count:]:
+                    table.give_back(*ended)
+                del bound[count:]
+            case "remove a node" if len(table):
+                table.remove(table.names()[count % len(table)])
+            case "change a node" if cluster.nodes:
+                changed = data.draw(st.sampled_from([*cluster.nodes, *(n for o in others for n in o.nodes)]))
+                table.put(node_facts(changed))
+
+
+def looks(room: Room, shape: PodShape) -> list[Any]:
+    """What is known of the nodes and domains of `room` at once."""
+    if not len(room.roster.domains(ZONE)):
+        return []
+    found: list[Any] = [amounts.tolist() for amounts in use_of_domains(room, ZONE)]
+    if shape.peer is None and not shape.host_ports:
+        vacancies = room.kept(Vacancies, (shape, ZONE))
+        ranking = room.kept(Ranking, shape)
+        found += [vacancies.by_node(9).tolist(), vacancies.by_domain(9).tolist(), ranking.best()]
+    return found
 
 
 @MANY
