@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from operator import add
 from typing import Any, NamedTuple, Protocol, Self, TypeVar, cast
 
 import numpy as np
@@ -78,11 +79,36 @@ class Watcher(Protocol):
         """`times` more Pods like `peer` are on the node in `row`."""
 
 
-class Kept(Protocol):
-    """What is known of the nodes of a room, brought up to date by way of `Room.touched` when it is asked."""
+class Kept:
+    """What is known of the nodes of `room`, brought up to date with what was touched when it is asked."""
+
+    def __init__(self, room: "Room") -> None:
+        self._room = room
+        self._seen = len(room.touched)
 
     def over(self, room: "Room") -> Self:
-        """The same for `room`, a copy of the room it is about from which it goes its own way."""
+        """The same for `room`, a copy of the room it is about, which goes its own way."""
+        self.catch_up()
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other._room, other._seen = room, 0
+        other._part()
+        return other
+
+    def catch_up(self) -> None:
+        """Look again at the nodes that were touched since."""
+        touched = self._room.touched[self._seen :]
+        if touched:
+            self._seen += len(touched)
+            self._look_again(touched)
+
+    def _look_again(self, touched: list[int]) -> None:
+        """Something was changed on the nodes in these rows, which may repeat."""
+        raise NotImplementedError
+
+    def _part(self) -> None:
+        """Have arrays of its own from now on instead of those of what it is a copy of."""
+        raise NotImplementedError
 
 
 K = TypeVar("K", bound=Kept)
@@ -231,6 +257,20 @@ class Room:
             fits = np.minimum(fits, np.where(self.taken_ports(shape)[rows], 0, 1))
         return np.maximum(fits, 0).astype(np.int64)
 
+    def capacity_at(self, shape: PodShape, row: int, limit: int) -> int:
+        """`capacity` of one node, which takes no arrays."""
+        if shape.host_ports or self._overfills:
+            return int(self.capacity(shape, np.array([row]), limit)[0])
+        ask = self.ask(shape)
+        if ask.unknown:
+            return 0
+        allocatable: list[int] = self.allocatable[:, row].tolist()
+        used: list[int] = self.used[:, row].tolist()
+        if self._reserved is not None:
+            used = list(map(add, used, self._reserved[:, row].tolist()))
+        asked = [(self.roster.column[PODS], 1), *ask.columns]
+        return max(0, min(limit, *((allocatable[column] - used[column]) // each for column, each in asked)))
+
     def load(
         self, shape: PodShape, rows: Rows | slice, placed: NDArray[np.int64] | int = 0, steps: int = 1
     ) -> Load:
@@ -349,8 +389,8 @@ class Room:
             self.used[:, rows[0]] += taken * times
         else:
             counts = Counter(rows)
-            pods = np.array(list(counts.values()), dtype=np.int64) * times
-            self.used[:, list(counts)] += np.multiply.outer(taken, pods)
+            pods = np.array(list(counts.values()), dtype=np.int64)
+            self.used[:, list(counts)] += taken[:, np.newaxis] * (pods * times)
         self.touched.extend(counts)
         if shape.peer is not None:
             for row, count in counts.items():

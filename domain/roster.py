@@ -89,12 +89,6 @@ class Domains:
         sums: Whole = np.add.reduceat(column.take(self.rows), self.starts)
         return sums
 
-    def add(self, sums: NDArray[np.int64], rows: Rows, amounts: NDArray[np.int64]) -> None:
-        """Add `amounts`, one for each of `rows`, to the `sums` of the domains of these nodes."""
-        numbers = self.of[rows]
-        inside = numbers != NO_DOMAIN
-        np.add.at(sums, numbers[inside], amounts[inside])
-
 
 class Images:
     """Which images are on how many of the nodes of a cluster."""

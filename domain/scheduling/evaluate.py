@@ -85,7 +85,7 @@ def fits(room: Room, shape: PodShape, row: int) -> bool:
     """Whether the node in `row` can have one more Pod of `shape`."""
     if not eligibility(room, shape).allowed[row]:
         return False
-    if not room.capacity(shape, np.array([row]), limit=1)[0]:
+    if not room.capacity_at(shape, row, limit=1):
         return False
     around = company(room, shape)
     return around is None or welcome_at(around, room, row)

@@ -6,18 +6,18 @@ plugins TopologyPlacementGenerator, PodGroupPodsCount and NodeResourcesFit; KEP-
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from domain.objects import Pod
-from domain.room import SCORED, Room
+from domain.room import SCORED, Kept, Room
 from domain.roster import CPU_AND_MEMORY, LARGEST, NO_DOMAIN, Roster, Whole, whole_numbers
 from domain.scheduling import texts
 
 _FEW = 8
-"""So many domains are added up sooner one by one than all together."""
+"""Domains with less than one node in so many are added up sooner one by one than all together."""
 
 
 class Running(NamedTuple):
@@ -66,7 +66,9 @@ def most_nominated(roster: Roster, key: str, pods: Iterable[Pod], numbers: Seque
     return best if votes[domains.names[best]] else None
 
 
-def best_placement(placed: Sequence[int], allocatable: Whole, used: Whole, weight: int = 1) -> int:
+def best_placement(
+    placed: Sequence[int] | NDArray[np.int64], allocatable: Whole, used: Whole, weight: int = 1
+) -> int:
     """Which placement is the best, of equals the first: more Pods placed, and fuller.
 
     `placed` has the number of Pods by placement; `allocatable` and `used` are as for `percent_used`,
@@ -102,44 +104,37 @@ def _by_resource(amounts: list[list[int]]) -> Whole:
     return turned
 
 
-class UseOfDomains:
-    """What is in use in the domains of `key` in `room`, as scores count it."""
+class UseOfDomains(Kept):
+    """What is in use in the domains of `key` in a room, as scores count it."""
 
     def __init__(self, room: Room, key: str) -> None:
-        self._room, self._domains = room, room.roster.domains(key)
-        self._add_up()
-
-    def over(self, room: Room) -> Self:
-        """The same for `room`, a copy of the room it is about."""
-        used = self.used()
-        other = copy(self)
-        other._room, other._seen, other._used = room, 0, used.copy()
-        return other
+        super().__init__(room)
+        self._domains = room.roster.domains(key)
+        self._used = self._add_up()
 
     def used(self) -> Whole:
         """cpu and memory by domain, shape (2, D); to be read only."""
-        touched = self._room.touched[self._seen :]
-        if touched:
-            self._seen += len(touched)
-            self._look_again(touched)
+        self.catch_up()
         return self._used
 
-    def _look_again(self, touched: Sequence[int]) -> None:
-        """Add up anew what may have changed."""
+    def _look_again(self, touched: list[int]) -> None:
         numbers = sorted({int(self._domains.of[row]) for row in touched} - {NO_DOMAIN})
-        if len(numbers) > _FEW or self._room.used.dtype == np.object_:
-            self._add_up()
+        domains = {number: self._domains.rows_of(number) for number in numbers}
+        if sum(map(len, domains.values())) * _FEW > len(self._room):
+            self._used = self._add_up()
             return
-        for number in numbers:
-            used = self._room.used[SCORED, self._domains.rows_of(number)]
-            if int(used.max()) * len(used[0]) > LARGEST:
-                self._add_up()
+        for number, rows in domains.items():
+            used = [sum(column.take(rows).tolist()) for column in self._room.used[SCORED]]
+            if max(used) > LARGEST:
+                self._used = self._add_up()
                 return
-            self._used[:, number] = used.sum(axis=1)
+            self._used[:, number] = used
 
-    def _add_up(self) -> None:
-        self._seen = len(self._room.touched)
-        self._used: Whole = np.array([self._domains.sums(column) for column in self._room.used[SCORED]])
+    def _part(self) -> None:
+        self._used = self._used.copy()
+
+    def _add_up(self) -> Whole:
+        return np.array([self._domains.sums(column) for column in self._room.used[SCORED]])
 
 
 def use_of_domains(room: Room, key: str) -> tuple[Whole, Whole]:

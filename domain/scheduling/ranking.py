@@ -4,12 +4,11 @@ Members of a group that differ in shape are tried in turn. Of what is known abou
 placed since it was last tried change only their own nodes: these are looked at again, no others.
 """
 
-from copy import copy
-from typing import Final, Self
+from typing import Final
 
 import numpy as np
 
-from domain.room import Room
+from domain.room import Kept, Room
 from domain.scheduling.eligibility import eligibility
 from domain.scheduling.evaluate import feasible
 from domain.scheduling.score import Points, by_facts, by_resources
@@ -19,7 +18,7 @@ _NOWHERE: Final = -1
 """Less than any score."""
 
 
-class Ranking:
+class Ranking(Kept):
     """The nodes of `room`, at least one, for Pods of `shape`.
 
     It wants no host ports and is under no rule about other Pods: what happens on one node changes
@@ -27,25 +26,16 @@ class Ranking:
     """
 
     def __init__(self, room: Room, shape: PodShape) -> None:
-        self._room, self._shape, self._weights = room, shape, room.profile.weights
+        super().__init__(room)
+        self._shape, self._weights = shape, room.profile.weights
         self._eligible = eligibility(room, shape)
-        self._seen = len(room.touched)
         self._fits = feasible(room, shape)
         self._points = by_resources(room, shape)
         self._rank_all()
 
-    def over(self, room: Room) -> Self:
-        """The same for `room`, a copy of the room it is about."""
-        self._catch_up()
-        other = copy(self)
-        other._room, other._seen = room, 0
-        other._fits, other._points = self._fits.copy(), self._points.copy()
-        other._worth = self._worth.copy()
-        return other
-
     def best(self) -> int | None:
         """The row of the best node, of equals the first; None if no node has room."""
-        self._catch_up()
+        self.catch_up()
         row = int(self._worth.argmax())
         return row if self._worth[row] > _NOWHERE else None
 
@@ -59,12 +49,10 @@ class Ranking:
             worth = self._points + self._facts
         self._worth: Points = np.where(self._fits, worth, _NOWHERE)
 
-    def _catch_up(self) -> None:
-        """Look again at the nodes that were touched since."""
-        touched = self._room.touched[self._seen :]
-        if not touched:
-            return
-        self._seen += len(touched)
+    def _part(self) -> None:
+        self._fits, self._points, self._worth = self._fits.copy(), self._points.copy(), self._worth.copy()
+
+    def _look_again(self, touched: list[int]) -> None:
         rows = np.array(touched)
         room, shape = self._room, self._shape
         fits = self._eligible.allowed[rows] & (room.capacity(shape, rows, limit=1) > 0)

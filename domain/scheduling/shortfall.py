@@ -108,7 +108,7 @@ def _resources_by_reason(shape: PodShape) -> dict[str, str]:
 
 def _most_said(room: Room, found: Survey, nodes: Sequence[int]) -> list[str]:
     """What most nodes of each domain say once as many Pods as fit are there, of equals the first text."""
-    evaluation = evaluate(room.filled(found.capacity, found.shape), found.shape)
+    evaluation = evaluate(room.filled(found.capacity(), found.shape), found.shape)
     if evaluation.prefilter is not None:
         return [fit_error(count, {}, evaluation.prefilter) for count in nodes]
     counts: dict[str, Whole] = {}

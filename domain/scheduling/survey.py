@@ -5,14 +5,12 @@ about other Pods are in play: it is what its nodes take, added up. So numbers te
 out in each domain, and nothing has to be placed but in the one that is chosen.
 """
 
-from collections.abc import Sequence
-from copy import copy
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from domain.room import Ask, Room
-from domain.roster import Domains, Whole
+from domain.room import SCORED, Ask, Kept, Room
+from domain.roster import NO_DOMAIN, Domains, Whole
 from domain.scheduling.branch import Branch
 from domain.scheduling.eligibility import eligibility
 from domain.scheduling.greedy import Numbers
@@ -34,59 +32,52 @@ class Tally(NamedTuple):
     misfit: bool = False
 
 
-class Survey(NamedTuple):
-    """How a group comes out in each domain.
-
-    `capacity`, of shape (N,), is how many more Pods of `shape` each node takes, as far as that can
-    matter; `tallies` has an element a domain.
-    """
-
-    shape: PodShape
-    domains: Domains
-    capacity: Numbers
-    tallies: list[Tally]
-
-
-class Vacancies:
+class Vacancies(Kept):
     """How many more Pods of a shape, that wants no host ports and is under no rule about other Pods, each
-    node of `room` takes, and each domain of a label."""
+    node of a room takes, and each domain of a label."""
 
     def __init__(self, room: Room, about: tuple[PodShape, str]) -> None:
+        super().__init__(room)
         self._shape, key = about
-        self._room, self._seen = room, len(room.touched)
         self._domains = room.roster.domains(key)
         self._allowed = eligibility(room, self._shape).allowed
         self._by_node = np.where(self._allowed, room.capacity(self._shape, slice(None), _MANY), 0)
         self._by_domain = self._domains.sums(self._by_node).astype(np.int64, copy=False)
 
-    def over(self, room: Room) -> Self:
-        """The same for `room`, a copy of the room it is about."""
-        self._catch_up()
-        other = copy(self)
-        other._room, other._seen = room, 0
-        other._by_node, other._by_domain = self._by_node.copy(), self._by_domain.copy()
-        return other
-
     def by_node(self, limit: int) -> Numbers:
         """How many more Pods each node takes, at most `limit`, shape (N,)."""
-        self._catch_up()
+        self.catch_up()
         return np.minimum(self._by_node, limit)
 
     def by_domain(self, limit: int) -> Numbers:
         """How many more Pods each domain takes, at most `limit`, shape (D,)."""
-        self._catch_up()
+        self.catch_up()
         return np.minimum(self._by_domain, limit)
 
-    def _catch_up(self) -> None:
-        """Look again at the nodes that were touched since."""
-        touched = self._room.touched[self._seen :]
-        if not touched:
-            return
-        self._seen += len(touched)
-        rows = np.array(list(dict.fromkeys(touched)))
-        capacity = np.where(self._allowed[rows], self._room.capacity(self._shape, rows, _MANY), 0)
-        self._domains.add(self._by_domain, rows, capacity - self._by_node[rows])
-        self._by_node[rows] = capacity
+    def _look_again(self, touched: list[int]) -> None:
+        for row in dict.fromkeys(touched):
+            if self._allowed[row]:
+                before = int(self._by_node[row])
+                self._by_node[row] = now = self._room.capacity_at(self._shape, row, _MANY)
+                if (domain := self._domains.of[row]) != NO_DOMAIN:
+                    self._by_domain[domain] += now - before
+
+    def _part(self) -> None:
+        self._by_node, self._by_domain = self._by_node.copy(), self._by_domain.copy()
+
+
+class Survey(NamedTuple):
+    """How a group of `members` Pods, all of `shape`, comes out: `tallies` has an element a domain."""
+
+    shape: PodShape
+    members: int
+    domains: Domains
+    vacancies: Vacancies
+    tallies: list[Tally]
+
+    def capacity(self) -> Numbers:
+        """How many of its members each node takes, shape (N,)."""
+        return self.vacancies.by_node(self.members)
 
 
 def can_survey(branch: Branch) -> bool:
@@ -102,11 +93,11 @@ def survey(branch: Branch, room: Room, key: str) -> Survey:
     shape = branch.sole_shape()
     assert shape is not None
     domains = room.roster.domains(key)
-    limit = sum(1 for _ in branch.all_members())
+    members = sum(1 for _ in branch.all_members())
     vacancies = room.kept(Vacancies, (shape, key))
-    places = vacancies.by_domain(limit).tolist()
+    places = vacancies.by_domain(members).tolist()
     known = {count: tally(branch, count) for count in set(places)}
-    return Survey(shape, domains, vacancies.by_node(limit), [known[count] for count in places])
+    return Survey(shape, members, domains, vacancies, [known[count] for count in places])
 
 
 def tally(branch: Branch, places: int) -> Tally:
@@ -142,8 +133,7 @@ def _tally_children(branch: Branch, places: int) -> Tally:
     return Tally(succeeded, placed if succeeded else 0, scheduled, remaining, misfit)
 
 
-def use_with(placed: Sequence[int], ask: Ask, used: Whole) -> Whole:
+def use_with(placed: Numbers, ask: Ask, used: Whole) -> Whole:
     """`used` of domains, as from `use_of_domains`, once so many more Pods with `ask` are in each."""
-    counts = np.array(placed, dtype=np.int64)
-    with_them: Whole = used + np.multiply.outer(ask.taken[-2:], counts)
+    with_them: Whole = used + np.multiply.outer(ask.taken[SCORED], placed)
     return with_them

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import NamedTuple
 
+import numpy as np
+
 from domain.events import PlacementFinding
 from domain.objects import Pod
 from domain.room import Room
@@ -340,14 +342,13 @@ def _choose_by_survey(branch: Branch, room: Room, numbers: Sequence[int], shown:
     key = branch.group.topology_key
     assert key is not None
     found = survey(branch, room, key)
-    good = [number for number in numbers if found.tallies[number].succeeded]
-    if good:
-        placed = [found.tallies[number].placed for number in good]
-        allocatable, used = use_of_domains(room, key)
-        used = use_with(placed, room.ask(found.shape), used[:, good])
-        allocatable = allocatable[:, good]
+    good = np.array([number for number in numbers if found.tallies[number].succeeded], dtype=np.intp)
+    if len(good):
+        placed = np.array([found.tallies[number].placed for number in good.tolist()], dtype=np.int64)
+        allocatable, used = (amounts.take(good, axis=1) for amounts in use_of_domains(room, key))
+        used = use_with(placed, room.ask(found.shape), used)
         best = best_placement(placed, allocatable, used, room.profile.weights.node_resources_fit)
-        return _adopt(_try_domain(branch, room, good[best]), room)
+        return _adopt(_try_domain(branch, room, int(good[best])), room)
     return _refuse(_try_domain(branch, room, shown), shortfalls(branch, room, found, numbers))
 
 
