@@ -152,7 +152,7 @@ def _refusal(page: Page, told: Explanation, level: int) -> None:
         page.fact("Victims", listed(told.preemption.victims))
     if told.lean and not any(change.kind == "configure" for change in told.would_help):
         page.fact(
-            "Would start", "with siblings: lean, where each PodGroup gets its minimum before any gets more"
+            "Would start", "with siblings: lean, where each group gets its minimum before any gets more"
         )
     if told.proof_by is not None:
         waits = told.verdict is Fate.WAITING_ON_PREEMPTION

@@ -62,7 +62,7 @@ class Again(NamedTuple):
         return _turns_placed(outcome, room) if outcome.succeeded else _turns_refused(outcome, room, None)
 
     def starts_lean(self) -> bool:
-        """Whether the tree would have started if each PodGroup had got its minimum first."""
+        """Whether the tree would have started if each group had got its minimum first."""
         tried = self._members()
         outcome = run_tree(self._root(tried), self._room(tried), lean=True)
         return outcome.succeeded and outcome.lean
@@ -103,8 +103,8 @@ class Again(NamedTuple):
 
 
 def lean_could_help(told: Explanation) -> bool:
-    """Whether a refused tree has PodGroups that may take more than their minimum, which alone makes the
-    lean division another one."""
+    """Whether a refused tree has groups below its root that may take more than their minimum, which alone
+    makes the lean division another one."""
     return (
         told.tree is not None
         and told.attempt is not None
@@ -115,9 +115,7 @@ def lean_could_help(told: Explanation) -> bool:
 
 
 def _has_extra(node: TreeNode) -> bool:
-    if node.group.startswith(f"{POD_GROUP}/"):
-        return node.created > node.min_count
-    return any(map(_has_extra, node.children))
+    return any(child.created > child.min_count or _has_extra(child) for child in node.children)
 
 
 def _turns_placed(outcome: Outcome, room: Room) -> Iterator[Turn]:

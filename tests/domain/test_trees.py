@@ -434,6 +434,80 @@ def test_how_siblings_divide(
     assert siblings(division, node("n", cpu=cores, labels={"rack": "r"}), *objects) == expected
 
 
+def nested(*below: Manifest, minimum: int = 2, **constraint: Manifest) -> list[Manifest]:
+    """A tree whose first group is a composite that needs one of `a1`, `a2` and what is `below` it."""
+    return [
+        composite("t", minimum),
+        inner("a", 1, parent="t", **constraint),
+        *leaf("a1", 2, [1, 1, 1], parent="a"),
+        *below,
+        *leaf("a2", 2, [1, 1], parent="a"),
+        *leaf("b", 2, [1, 1], parent="t"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cores", "objects", "expected"),
+    [
+        pytest.param("3", nested(), (False, {}), id="no use"),
+        pytest.param("4", nested(), (True, {"a1": 2, "b": 2}), id="one group of each"),
+        pytest.param("5", nested(), (True, {"a1": 3, "b": 2}), id="then members"),
+        pytest.param("6", nested(), (True, {"a1": 2, "a2": 2, "b": 2}), id="groups before members"),
+        pytest.param("7", nested(), (False, {"a1": 3, "a2": 2, "b": 2}), id="no need"),
+        pytest.param("6", nested(**rack()), (True, {"a1": 2, "a2": 2, "b": 2}), id="in a rack"),
+        pytest.param(
+            "6",
+            nested(inner("a3", 1, parent="a"), *leaf("x", 1, [1, 1], parent="a3")),
+            (True, {"a1": 2, "a2": 2, "b": 2}),
+            id="a composite beyond the minimum has no room",
+        ),
+        pytest.param(
+            "8",
+            nested(
+                inner("a3", 1, parent="a"),
+                *leaf("x", 1, [1, 1], parent="a3"),
+                *leaf("y", 1, [1], parent="a3"),
+            ),
+            (True, {"a1": 2, "a2": 2, "b": 2, "x": 1, "y": 1}),
+            id="a composite beyond the minimum goes beyond its own last",
+        ),
+        pytest.param(
+            "5",
+            nested(*leaf("a3", 1, [], parent="a"), pod("a3-0", cpu=1000, group="a3", node="n")),
+            (True, {"a1": 2, "b": 2}),
+            id="a group that runs is the one",
+        ),
+        pytest.param(
+            "3",
+            nested(*leaf("a3", 1, [], parent="a"), pod("a3-0", cpu=1000, group="a3", node="n")),
+            (True, {"b": 2}),
+            id="a group that runs is the one, and others have no room",
+        ),
+    ],
+)
+def test_composites_are_held_to_their_minimum_of_groups(
+    cores: str, objects: list[Manifest], expected: tuple[bool, dict[str, int]]
+) -> None:
+    assert siblings("lean", node("n", cpu=cores, labels={"rack": "r"}), *objects) == expected
+
+
+@pytest.mark.parametrize(
+    "above",
+    [pytest.param("a", id="the greedy pass has it"), pytest.param("c", id="only the lean pass has it")],
+)
+def test_an_error_in_a_group_that_the_lean_pass_comes_to_last_starts_nobody(above: str) -> None:
+    """One member of `z` runs where no zone is; without it, the lean pass would start the tree."""
+    objects = [
+        *nested(minimum=3),
+        inner("c", 1, parent="t"),
+        *leaf("c1", 1, [1], parent="c"),
+        *leaf("z", 2, [1], parent=above, **within("zone")),
+    ]
+    host, culprit = node("n", cpu="5"), pod("z-9", cpu=0, group="z", node="n")
+    assert siblings("lean", host, *objects) == (True, {"a1": 2, "b": 2, "c1": 1})
+    assert siblings("lean", host, *objects, culprit) == (False, {})
+
+
 def test_a_tree_of_racks_is_tried_again_when_anything_moves() -> None:
     """The first child takes the fuller rack: more use of one rack can make room in the other."""
     story = Story(
