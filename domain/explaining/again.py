@@ -6,7 +6,7 @@ Deciding is deterministic, so that what is seen now is what was seen then.
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from domain.events import GroupAttempted
+from domain.events import GroupAttempted, ShapeFinding
 from domain.explaining.findings import Recorded
 from domain.explanation import Explanation, Fate, TreeNode
 from domain.objects import POD_GROUP, Pod
@@ -17,8 +17,9 @@ from domain.scheduling.diagnosis import Diagnosis, diagnose
 from domain.scheduling.leaf import Member, nominated_row
 from domain.scheduling.place import place
 from domain.scheduling.preemption import room_for
+from domain.scheduling.record import shape_findings
 from domain.scheduling.rules import shaped
-from domain.scheduling.tree import Outcome, Placed, give_up, run_tree
+from domain.scheduling.tree import Outcome, Placed, give_up, run_tree, try_tree
 from domain.shapes import PodShape
 from domain.state import State
 
@@ -57,9 +58,13 @@ class Again(NamedTuple):
         if self.attempt.entity.startswith("Pod/"):
             return iter((self._turn_of_pod(),))
         tried = self._members()
-        outcome = run_tree(self._root(tried), self._room(tried), lean=self.state.config.siblings == "lean")
-        room = self._room(tried)
-        return _turns_placed(outcome, room) if outcome.succeeded else _turns_refused(outcome, room, None)
+        outcome, room = self._outcome(tried), self._room(tried)
+        placed = outcome.succeeded and outcome.placed
+        return _turns_placed(outcome, room) if placed else _turns_refused(outcome, room, None)
+
+    def misfits(self) -> tuple[ShapeFinding, ...]:
+        """The members of a tree that fitted nowhere, those of groups that were given up, too."""
+        return shape_findings(self._outcome(self._members()))
 
     def starts_lean(self) -> bool:
         """Whether the tree would have started if each group had got its minimum first."""
@@ -88,6 +93,10 @@ class Again(NamedTuple):
                 room.forget(each, shape)
         return Turn(pod, shape, room, None, None if row is None else room.names[row])
 
+    def _outcome(self, tried: Sequence[Member]) -> Outcome:
+        """How the groups came out, each by itself."""
+        return try_tree(self._root(tried), self._room(tried), lean=self.state.config.siblings == "lean")
+
     def _members(self) -> Sequence[Member]:
         tree = self.state.tree_of(self.state.queue.entities[self.attempt.entity])
         waiting = (pod for leaf in tree.leaves() for pod in pending_in(self.state, leaf))
@@ -100,6 +109,18 @@ class Again(NamedTuple):
     def _room(self, tried: Sequence[Member]) -> Room:
         priority = self.state.queue.entities[self.attempt.entity].priority
         return room_for(self.state, priority, [pod for pod, _ in tried])
+
+
+def tells_more(told: Explanation) -> bool:
+    """Whether an attempt that is made again has something to tell at level 1."""
+    return lean_could_help(told) or nothing_more_fits(told)
+
+
+def nothing_more_fits(told: Explanation) -> bool:
+    """Whether a tree was refused although all the groups that it needs have their minimum: members beyond
+    that fit nowhere, and the attempt does not keep why."""
+    root = told.tree
+    return root is not None and root.placeable is not None and root.placeable >= root.min_count
 
 
 def lean_could_help(told: Explanation) -> bool:
@@ -154,7 +175,7 @@ def _turns_refused(outcome: Outcome, room: Room, where: str | None) -> Iterator[
     kept: list[Placed] = []
     for child in outcome.children:
         yield from _turns_refused(child, inner, where)
-        if child.succeeded or not child.own:
+        if child.succeeded:
             kept += child.placed
             _put(child.placed, inner)
     give_up(kept, inner)

@@ -4,7 +4,7 @@ from domain.amounts import quantity_of
 from domain.events import GroupFinding, NodeReason, ShapeFinding
 from domain.explaining.domains import best_domain, domains_line, kind_of_domain
 from domain.explaining.findings import names
-from domain.explaining.found import Found
+from domain.explaining.found import Found, lacks_places_for_more
 from domain.explaining.obstacles import of_filter
 from domain.explaining.outlook import missing_below
 from domain.explaining.question import Question
@@ -50,9 +50,12 @@ def _lacking(state: State, tree: Tree) -> list[Group]:
     return [tree.group, *(below[0] if below else ())]
 
 
-def cause_of_refusal(question: Question, found: Found, group: Group) -> Cause | None:
-    """What decided that the tree of `group`, or `group` alone, was refused; None if it was not."""
-    root = question.state.forest.chain(group.kind, group.key).root
+def cause_of_refusal(state: State, found: Found, group: Group) -> Cause | None:
+    """What decided that the tree of `group`, or `group` alone, was refused; None if it was not.
+
+    Where all groups have what they need it is a PodGroup with members beyond that.
+    """
+    root = state.forest.chain(group.kind, group.key).root
     if root is None:
         return None
     last = found.groups.get(root.subject)
@@ -61,7 +64,9 @@ def cause_of_refusal(question: Question, found: Found, group: Group) -> Cause | 
     path = [last]
     while (below := _decisive_child(found, path[-1])) is not None:
         path.append(below)
-    return _cause(question.state, found, path)
+    if len(path) == 1 and (late := next(filter(lacks_places_for_more, found.groups.values()), None)):
+        path = [*reversed(found.ancestors(late)), late]
+    return _cause(state, found, path)
 
 
 def _decisive_child(found: Found, above: GroupFinding) -> GroupFinding | None:
@@ -83,6 +88,8 @@ def _cause(state: State, found: Found, path: list[GroupFinding]) -> Cause:
     best = None if held is None else best_domain(held)
     shape = shapes[0] if shapes else None
     resource = None if shape is None else _scarcest(shape)
+    late = last.untried if lacks_places_for_more(last) else ()
+    pods = late if shape is None else shape.pods
     domain, text = None if held is None else held.domain, _sentence(state, last, shape)
     if last.placements and best is not None:
         domain, text = best.domain, domains_line(last) + _where_others_run(state, last)
@@ -92,7 +99,7 @@ def _cause(state: State, found: Found, path: list[GroupFinding]) -> Cause:
     return Cause(
         path=tuple(each.group for each in path),
         text=text,
-        pods=() if shape is None else names(shape.pods),
+        pods=names(pods),
         resource=resource,
         domain=domain,
         topology_key=None if held is None else held.topology_key,
@@ -185,6 +192,8 @@ def _untried(state: State, last: GroupFinding) -> str:
     """Why a group was refused without one of its Pods being at fault."""
     if last.text == texts.NO_PLACEMENTS:
         return f"no node has the label {last.topology_key}"
+    if lacks_places_for_more(last):
+        return _had(last, names(last.untried)[0])
     kind, _, key = last.group.partition("/")
     within_reach = last.scheduled + last.remaining
     if kind != POD_GROUP or within_reach >= last.minimum:

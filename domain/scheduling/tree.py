@@ -96,12 +96,19 @@ def run_tree(root: Branch, room: Room, *, lean: bool = False) -> Outcome:
     counts if more groups start. A tree that succeeds without placing anybody is refused, so that
     preemption gets its say.
     """
-    outcome = _run(root, room, alone=root.is_leaf)
-    if lean and not root.is_leaf and not all(each.succeeded for each in outcome.each()):
-        outcome = _leaner(root, room, outcome)
+    outcome = try_tree(root, room, lean=lean)
     if outcome.succeeded and not outcome.placed:
         outcome.status, outcome.text = Status.UNSCHEDULABLE, texts.flagged()
     _hand_down(outcome, None)
+    return outcome
+
+
+def try_tree(root: Branch, room: Room, *, lean: bool = False) -> Outcome:
+    """The same before groups that are pulled down or not reached get their status from above, and without
+    a refusal where nobody is placed."""
+    outcome = _run(root, room, alone=root.is_leaf)
+    if lean and not root.is_leaf and not all(each.succeeded for each in outcome.each()):
+        outcome = _leaner(root, room, outcome)
     return outcome
 
 

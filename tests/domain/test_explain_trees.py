@@ -13,6 +13,7 @@ from trees import NO_VICTIMS as UNHELPED
 from trees import WRAP, inner, leaf, rack
 
 TOP = "CompositePodGroup/default/top"
+ENOUGH = "has its minimum, and nothing more of it fits"
 
 
 def tree(*nodes: Manifest, late: int = 1, need: int = 2) -> Story:
@@ -160,6 +161,36 @@ def test_anyone_in_a_tree_shows_the_whole_of_it_and_what_decided(subject: str) -
     assert told.cause.text == (
         "it needs places for 2 Pods, second-0 has none: it asks for 9 cpu, 3 are free on the best node"
     )
+
+
+@pytest.mark.parametrize(
+    "subject", [TOP, "CompositePodGroup/default/mid", "PodGroup/default/second", "Pod/default/second-1"]
+)
+def test_a_tree_with_all_it_needs_shows_who_is_beyond_that(subject: str) -> None:
+    story = Story(
+        node("n", cpu="3"),
+        composite("top", 2),
+        *leaf("first", 1, [1], parent="top"),
+        inner("mid", 1, parent="top"),
+        *leaf("second", 1, [2, 2], parent="mid"),
+        *leaf("third", 2, [1], parent="mid"),
+    )
+    told = story.decide().why(subject)
+    assert told.tree is not None
+    assert told.cause is not None
+    assert rows(told.tree) == [
+        ("top", Fate.PARTLY_SCHEDULED, ENOUGH, 2),
+        ("first", Fate.SCHEDULED, "runs", None),
+        ("mid", Fate.PARTLY_SCHEDULED, ENOUGH, 1),
+        ("second", Fate.PARTLY_SCHEDULED, ENOUGH, 0),
+        ("third", Fate.UNSCHEDULABLE, "out of reach: 1 of 2 Pods can be tried", 0),
+    ]
+    assert told.cause.path == (TOP, "CompositePodGroup/default/mid", "PodGroup/default/second")
+    assert told.cause.pods == ("second-1",)
+    assert told.cause.text == "it has the 1 it needs, second-1 beyond them has no place"
+    assert told.untried == ()
+    if subject.startswith("Pod/"):
+        assert told.note.startswith("no node could take it; ")
 
 
 def test_a_held_tree_shows_the_way_to_what_is_missing() -> None:
