@@ -11,7 +11,7 @@ from domain.explaining.question import Question
 from domain.explaining.uncounted import uncounted
 from domain.explaining.wording import number_of
 from domain.explanation import Cause
-from domain.forest import Tree
+from domain.forest import Chain, Tree
 from domain.objects import POD_GROUP, Group
 from domain.resources import shortage
 from domain.scheduling import texts
@@ -23,9 +23,13 @@ _SAID = 2
 
 def cause_of_hold(question: Question, group: Group) -> Cause | None:
     """What a tree lacks that the queue does not let in: the way to the first group that lacks something
-    by itself. None for a group that is in no tree, and in one without a root."""
-    root = question.state.forest.chain(group.kind, group.key).root
-    if root is None or root.kind == POD_GROUP:
+    by itself. Without a root, the way to the parent that does not exist, if that is further up than the
+    group's own; None for a group that is in no tree."""
+    chain = question.state.forest.chain(group.kind, group.key)
+    root = chain.root
+    if root is None:
+        return _gap_above(chain)
+    if root.kind == POD_GROUP:
         return None
     path = _lacking(question.state, question.state.forest.tree(root))
     if not path:
@@ -33,6 +37,16 @@ def cause_of_hold(question: Question, group: Group) -> Cause | None:
     last = path[-1]
     why = uncounted(question.state, last) if last.kind == POD_GROUP else ()
     return Cause(path=tuple(each.subject for each in path), text="; ".join((held(question, last), *why)))
+
+
+def _gap_above(chain: Chain) -> Cause | None:
+    if chain.missing is None or len(chain.groups) < 2:
+        return None
+    last = chain.groups[-1]
+    return Cause(
+        path=(chain.missing, *(each.subject for each in reversed(chain.groups))),
+        text=f"{last.kind} {last.name} names {last.parent} as its parent, which does not exist",
+    )
 
 
 def _lacking(state: State, tree: Tree) -> list[Group]:

@@ -210,6 +210,43 @@ def test_a_held_tree_shows_the_way_to_what_is_missing() -> None:
     assert (told.cause.path[-1], told.cause.text) == ("PodGroup/default/second", "1 Pod has scheduling gates")
 
 
+DEEP = [
+    composite("top", 1),
+    *leaf("side", 1, [1], parent="top"),
+    inner("mid", 1, parent="top"),
+    inner("low", 1, parent="mid"),
+    *leaf("near", 1, [1], parent="low"),
+    inner("last", 1, parent="low"),
+    *leaf("far", 1, [1], parent="last"),
+]
+
+
+@pytest.mark.parametrize("subject", [TOP, "PodGroup/default/side", "Pod/default/far-0"])
+def test_the_way_to_the_group_that_is_too_deep(subject: str) -> None:
+    told = Story(node("n"), *DEEP).decide().why(subject)
+    assert told.cause is not None
+    assert [each.rpartition("/")[2] for each in told.cause.path] == ["top", "mid", "low", "last", "far"]
+    assert told.cause.text == "PodGroup far is 5 levels deep, of which there may be 4"
+
+
+@pytest.mark.parametrize(
+    ("subject", "path"),
+    [
+        pytest.param("Pod/default/far-0", ["top", "mid", "low", "last", "far"], id="Pod"),
+        pytest.param("CompositePodGroup/default/low", ["top", "mid", "low"], id="composite"),
+        pytest.param("CompositePodGroup/default/mid", None, id="its own parent"),
+    ],
+)
+def test_the_way_to_a_parent_that_does_not_exist(subject: str, path: list[str] | None) -> None:
+    told = Story(*DEEP[1:]).why(subject)
+    if path is None:
+        assert told.cause is None
+        return
+    assert told.cause is not None
+    assert [each.rpartition("/")[2] for each in told.cause.path] == path
+    assert told.cause.text == "CompositePodGroup mid names top as its parent, which does not exist"
+
+
 def test_a_group_that_came_after_the_attempt() -> None:
     story = refused().add(*leaf("late", 1, [1], parent="top"))
     told = story.why(TOP)
