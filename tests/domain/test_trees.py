@@ -4,9 +4,13 @@ Sources: kube-scheduler 1.37.2 and, for the words of composites, 1.38; KEP-6012.
 """
 
 from collections import Counter
+from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from books import lost_wake_ups
 from build import Manifest, Story, composite, fact, group, node, pod
 from domain import events as ev
 from domain.conflict import stands
@@ -521,6 +525,69 @@ def test_a_tree_of_racks_is_tried_again_when_anything_moves() -> None:
     assert "1 scheduled, 0 remaining" in said(story, "CompositePodGroup/t")["CompositePodGroup/t"]
     story.wait(5).decide().add(pod("y", cpu="1", node="n2")).decide()
     assert set(said(story, "Pod/a-0", "Pod/a-1", "Pod/b-0", "Pod/b-3").values()) == {"bound"}
+
+
+TAINTS = [{"key": "k", "value": "v", "effect": "NoSchedule"}]
+
+
+@pytest.mark.parametrize(
+    ("other", "on_it", "comes"),
+    [
+        pytest.param(
+            node("c", cpu="8", labels={"rack": "r1"}, unschedulable=True), "8", False, id="cordoned"
+        ),
+        pytest.param(node("c", cpu="8", labels={"rack": "r1"}, taints=TAINTS), "8", False, id="tainted"),
+        pytest.param(node("c", cpu="8", labels={"rack": "r2"}, taints=TAINTS), "7", True, id="filled"),
+        pytest.param(node("c", cpu="900m", labels={"rack": "r2"}), "900m", True, id="too small"),
+    ],
+)
+def test_what_is_in_use_on_a_node_that_nobody_could_have_decides_about_racks(
+    other: Manifest, on_it: str, comes: bool
+) -> None:
+    """`a` chooses the fuller rack, whoever fills it; `b` fits into one of them only."""
+    story = Story(
+        node("n1", cpu="4", labels={"rack": "r1"}),
+        node("n2", cpu="3", labels={"rack": "r2"}),
+        other,
+        *([] if comes else [pod("x", cpu=on_it, node="c")]),
+        composite("t", 2),
+        *leaf("a", 1, [1], parent="t", **rack()),
+        *leaf("b", 1, [4], parent="t", **rack()),
+    ).decide()
+    assert "bound" not in said(story, "Pod/a-0", "Pod/b-0").values()
+    story.wait(60).decide()
+    if comes:
+        story.add(pod("x", cpu=on_it, node="c"))
+    else:
+        story.append(ev.PodDeleted(key="default/x", uid="uid-of-x", node="c"))
+    assert lost_wake_ups(story.state, story.now) == []
+    assert said(story.decide(), "Pod/a-0", "Pod/b-0") == {"Pod/a-0": "bound", "Pod/b-0": "bound"}
+
+
+@given(st.integers(0, 2**32))
+def test_nobody_who_chooses_racks_sleeps_where_another_choice_would_do(seed: int) -> None:
+    """Two racks of two nodes, one of which nobody could have, on which other Pods come and go."""
+    random = Random(seed)
+    hosts = [
+        node(f"n{number}", cpu=str(random.choice((2, 3, 4, 6))), labels={"rack": f"r{number % 2}"},
+             unschedulable=number > 1)
+        for number in range(4)
+    ]  # fmt: skip
+    tree = [composite("t", 2)]
+    for name in "ab":
+        cores = [random.choice((1, 2, 3, 4))] * random.choice((1, 2))
+        tree += leaf(name, random.choice((1, 2)), cores, parent="t", **rack())
+    story = Story(*hosts, *tree).decide()
+    on: dict[str, str] = {}
+    for number in range(12):
+        if on and random.random() < 0.4:
+            name = random.choice(sorted(on))
+            story.append(ev.PodDeleted(key=f"default/{name}", uid=f"uid-of-{name}", node=on.pop(name)))
+        else:
+            on[f"x{number}"] = f"n{random.randrange(4)}"
+            story.add(pod(f"x{number}", cpu=str(random.choice((1, 2, 4))), node=on[f"x{number}"]))
+        assert lost_wake_ups(story.state, story.now) == []
+        story.wait(120).decide()
 
 
 def test_an_error_about_domains_is_tried_again_when_a_node_changes() -> None:
