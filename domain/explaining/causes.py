@@ -1,5 +1,7 @@
 """What decided that a tree, or a group by itself, is held back or was refused."""
 
+from collections.abc import Sequence
+
 from domain.amounts import quantity_of
 from domain.events import GroupFinding, NodeReason, ShapeFinding
 from domain.explaining.domains import best_domain, domains_line, kind_of_domain
@@ -106,10 +108,11 @@ def _cause(state: State, found: Found, path: list[GroupFinding]) -> Cause:
     pods = late if shape is None else shape.pods
     domain, text = None if held is None else held.domain, _sentence(state, last, shape)
     if last.placements and best is not None:
-        domain, text = best.domain, domains_line(last) + _where_others_run(state, last)
+        domain = best.domain
+        text = domains_line(last, where=_inside(path[:-1])) + _where_others_run(state, last)
         resource = best.resource or resource
-    elif held is not None and held.domain is not None:
-        text += f", in {kind_of_domain(str(held.topology_key))} {held.domain}"
+    elif where := _inside(path):
+        text += f",{where}"
     return Cause(
         path=tuple(each.group for each in path),
         text=text,
@@ -118,6 +121,14 @@ def _cause(state: State, found: Found, path: list[GroupFinding]) -> Cause:
         domain=domain,
         topology_key=None if held is None else held.topology_key,
     )
+
+
+def _inside(path: Sequence[GroupFinding]) -> str:
+    """In which domain the groups of `path` were tried last; empty if none has to be in one."""
+    held = next((each for each in reversed(path) if each.topology_key is not None), None)
+    if held is None or held.domain is None:
+        return ""
+    return f" in {kind_of_domain(str(held.topology_key))} {held.domain}"
 
 
 def _where_others_run(state: State, last: GroupFinding) -> str:

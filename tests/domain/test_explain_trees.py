@@ -10,7 +10,7 @@ from domain import events as ev
 from domain.explanation import Explanation, Fate, TreeNode
 from domain.scheduling.texts import NO_VICTIMS
 from trees import NO_VICTIMS as UNHELPED
-from trees import WRAP, inner, leaf, rack
+from trees import WRAP, inner, leaf, rack, within
 
 TOP = "CompositePodGroup/default/top"
 ENOUGH = "has its minimum, and nothing more of it fits"
@@ -278,6 +278,30 @@ def test_the_domains_of_a_group() -> None:
         ("c", 1, 2, "4", "8"),
     ]
     assert {(each.group, each.key) for each in told.placements} == {("PodGroup/default/gang", "rack")}
+
+
+@pytest.mark.parametrize(
+    ("constraint", "text"),
+    [
+        pytest.param({}, "0/2 racks: 2 too few cpu (best: a, 4 free, 6 needed)", id="all racks"),
+        pytest.param(
+            within("zone"), "0/1 racks in zone z1: 1 too few cpu (best: a, 4 free, 6 needed)", id="of a zone"
+        ),
+    ],
+)
+def test_racks_in_a_zone_are_said_to_be_in_it(constraint: Manifest, text: str) -> None:
+    told = (
+        Story(
+            node("n1", cpu="4", labels={"rack": "a", "zone": "z1"}),
+            node("n2", cpu="3", labels={"rack": "b", "zone": "z2"}),
+            composite("top", 1, **constraint),
+            *leaf("gang", 2, [3, 3], parent="top", **rack()),
+        )
+        .decide()
+        .why(TOP)
+    )
+    assert told.cause is not None
+    assert (told.cause.text, told.cause.domain) == (text, "a")
 
 
 def test_the_one_domain_that_running_members_leave() -> None:
