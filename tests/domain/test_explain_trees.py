@@ -247,6 +247,26 @@ def test_the_way_to_a_parent_that_does_not_exist(subject: str, path: list[str] |
     assert told.cause.text == "CompositePodGroup mid names top as its parent, which does not exist"
 
 
+@pytest.mark.parametrize(
+    ("objects", "missing"),
+    [
+        pytest.param([], "PodGroup default/gang", id="the PodGroup"),
+        pytest.param(leaf("gang", 1, [], parent="top"), "CompositePodGroup default/top", id="its parent"),
+    ],
+)
+@pytest.mark.parametrize("subject", ["Pod/default/free", "Pod/default/gated"])
+def test_a_missing_group_is_named_beside_scheduling_gates(
+    objects: list[Manifest], missing: str, subject: str
+) -> None:
+    pods = [pod("free", group="gang"), pod("gated", group="gang", gates=["a/b"])]
+    told = Story(*objects, *pods).why(subject)
+    if told.quorum is not None:
+        assert told.quorum.missing == ("scheduling gate of Pod gated: a/b", missing)
+    assert told.note == (
+        f"1 of 2 members has scheduling gates and holds all of it back; {missing} does not exist"
+    )
+
+
 def test_a_group_that_came_after_the_attempt() -> None:
     story = refused().add(*leaf("late", 1, [1], parent="top"))
     told = story.why(TOP)
