@@ -67,22 +67,45 @@ def _lacking(state: State, tree: Tree) -> list[Group]:
 
 
 def cause_of_refusal(state: State, found: Found, group: Group) -> Cause | None:
-    """What decided that the tree of `group`, or `group` alone, was refused; None if it was not.
-
-    Where all groups have what they need it is a PodGroup with members beyond that.
-    """
+    """What decided that the tree of `group`, or `group` alone, was refused; None if it was not."""
     root = state.forest.chain(group.kind, group.key).root
     if root is None:
         return None
     last = found.groups.get(root.subject)
     if last is None or last.status != "Unschedulable":
         return None
-    path = [last]
+    has_enough = last.scheduled >= last.minimum and root.kind != POD_GROUP
+    return _cause(state, found, _beyond(found, last) if has_enough else _way_down(found, [last]))
+
+
+def _way_down(found: Found, path: list[GroupFinding]) -> list[GroupFinding]:
+    """`path` to a refused group, and on to what decided that."""
     while (below := _decisive_child(found, path[-1])) is not None:
-        path.append(below)
-    if len(path) == 1 and (late := next(filter(lacks_places_for_more, found.groups.values()), None)):
-        path = [*reversed(found.ancestors(late)), late]
-    return _cause(state, found, path)
+        path = [*path, below]
+    return path
+
+
+def _beyond(found: Found, root: GroupFinding) -> list[GroupFinding]:
+    """The way from a root that has what it needs to what waits below it.
+
+    It is the last group that was refused although its Pods were tried, else the first PodGroup with
+    members beyond its minimum, else a group that lacks Pods.
+    """
+    refused = [
+        _way_down(found, [*reversed(found.ancestors(each)), each])
+        for each in found.groups.values()
+        if each is not root and found.handed_down_by(each) is None and _has_enough(found, each.parent)
+    ]
+    tried = [path for path in refused if path[-1].group in found.shapes]
+    late = next(filter(lacks_places_for_more, found.groups.values()), None)
+    if not tried and late is not None:
+        return [*reversed(found.ancestors(late)), late]
+    return (tried or refused or [[root]])[-1]
+
+
+def _has_enough(found: Found, group: str | None) -> bool:
+    above = found.groups[str(group)]
+    return above.scheduled >= above.minimum
 
 
 def _decisive_child(found: Found, above: GroupFinding) -> GroupFinding | None:

@@ -210,6 +210,44 @@ def test_a_held_tree_shows_the_way_to_what_is_missing() -> None:
     assert (told.cause.path[-1], told.cause.text) == ("PodGroup/default/second", "1 Pod has scheduling gates")
 
 
+@pytest.mark.parametrize(
+    ("below", "path", "text"),
+    [
+        pytest.param(
+            [*leaf("third", 2, [1, 9], parent="mid"), *leaf("fourth", 2, [1], parent="mid")],
+            ["top", "mid", "third"],
+            "1 of the 2 Pods it needs has a place, third-1 has none: "
+            "it asks for 9 cpu, 1 is free on the best node",
+            id="a group below one that has enough",
+        ),
+        pytest.param(
+            [inner("low", 1, parent="mid"), *leaf("third", 1, [9], parent="low")],
+            ["top", "mid", "low", "third"],
+            "it needs a place for 1 Pod, third-0 has none: it asks for 9 cpu, 2 are free on the best node",
+            id="further down",
+        ),
+        pytest.param(
+            leaf("third", 2, [1], parent="mid"),
+            ["top", "mid", "third"],
+            "only 1 of the 2 Pods it needs can be tried",
+            id="a group that lacks Pods",
+        ),
+    ],
+)
+def test_what_waits_below_a_tree_that_runs(below: list[Manifest], path: list[str], text: str) -> None:
+    story = Story(
+        node("n", cpu="3"),
+        composite("top", 1),
+        inner("mid", 1, parent="top"),
+        *leaf("first", 1, [1], parent="mid"),
+        *below,
+    )
+    cause = story.decide().why(TOP).cause
+    assert cause is not None
+    assert [each.rpartition("/")[2] for each in cause.path] == path
+    assert cause.text == text
+
+
 DEEP = [
     composite("top", 1),
     *leaf("side", 1, [1], parent="top"),
