@@ -378,6 +378,35 @@ def test_a_node_that_holds_a_group_to_its_domain_undoes_a_decision() -> None:
     assert [stands(decision, event, story.state) for event in relabelled] == [False, True]
 
 
+@pytest.mark.parametrize(
+    ("known", "parent", "stood"),
+    [
+        pytest.param(True, "t", False, id="in a group that came to the tree"),
+        pytest.param(False, "t", False, id="in one of which nothing is known"),
+        pytest.param(True, "u", True, id="in another tree"),
+        pytest.param(True, None, True, id="in no tree"),
+    ],
+)
+def test_a_pod_that_runs_in_a_new_group_of_the_tree_undoes_a_decision(
+    known: bool, parent: str | None, stood: bool
+) -> None:
+    """It may run in another domain than the decision chose."""
+    story = Story(
+        node("n1", cpu="4", labels={"rack": "r1"}),
+        node("n2", cpu="4", labels={"rack": "r2"}),
+        composite("u", 1),
+        composite("t", 1, **rack()),
+        *leaf("a", 1, [1], parent="t"),
+    )
+    decision = decide(story.state, story.now)
+    assert decision is not None
+    assert decision.nodes == {"n1"}
+    if known:
+        story.add(*leaf("late", 1, [], parent=parent))
+    put = ev.Event(story.state.position + 1, story.now, fact(pod("late-0", group="late", node="n2")))
+    assert stands(decision, put, story.state) is stood
+
+
 def siblings(division: str, *objects: Manifest) -> tuple[bool, dict[str, int]]:
     """Whether the lean pass counted, and how many Pods of each group were bound in the first attempt."""
     story = Story(*objects).append(ev.SchedulerConfigured(siblings=division))
