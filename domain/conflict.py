@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 
 from domain import events as ev
+from domain.objects import COMPOSITE
 from domain.state import State
 
 if TYPE_CHECKING:
@@ -23,14 +24,15 @@ def stands(decision: "Decision", event: ev.Event, state: State) -> bool:
     It may not if the event changed one of its Pods or one of the groups of its tree, took room on or
     changed a node it chose, changed a node that holds a group to its domain, changed one of its victims
     or what their rank and protection hang on, or configured the scheduler. New members and new groups
-    of the tree come after the decision. With rules about other Pods in play, nothing may have changed
-    that such a rule could look at.
+    of the tree come after the decision, unless they run already. With rules about other Pods in play,
+    nothing may have changed that such a rule could look at.
     """
     if _brings_rules(event.payload, state) or (decision.rules and _matters_to_rules(event.payload)):
         return False
     match event.payload:
         case ev.PodAdded() as added:
-            return added.node not in decision.nodes and not _of_group(decision, added.group, added.node)
+            joins = _of_group(decision, added.group, added.node) or _joins_tree(decision, added, state)
+            return added.node not in decision.nodes and not joins
         case ev.PodUpdated() as updated:
             takes_room = updated.object is not UNSET and updated.node in decision.nodes
             mine = _concerns(decision, updated.key, updated.group, updated.node)
@@ -70,6 +72,15 @@ def _concerns(decision: "Decision", pod: str, group: str | None, node: str | Non
 def _of_group(decision: "Decision", group: str | None, node: str | None) -> bool:
     """A bound member of the group changed: the numbers of its quorum may have."""
     return group is not None and node is not None and f"PodGroup/{group}" in decision.groups
+
+
+def _joins_tree(decision: "Decision", added: ev.PodAdded, state: State) -> bool:
+    """Whether a Pod on a node is, or may be, in a group that came to the tree of the decision: it can hold
+    the groups above it to its domain."""
+    if added.group is None or added.node is None or not decision.attempt.entity.startswith(f"{COMPOSITE}/"):
+        return False
+    root = state.root_of(added.group).root
+    return root is None or root.subject == decision.attempt.entity
 
 
 def _other_attempt(decision: "Decision", payload: ev.SchedulerConfigured | ev.GroupAttempted) -> bool:

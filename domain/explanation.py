@@ -178,7 +178,8 @@ class TreeNode(Part, frozen=True, kw_only=True):
 
 
 class Cause(Part, frozen=True, kw_only=True):
-    """What decided that a tree was refused: the last in `path`, which are subjects, the root first.
+    """What decided that a tree is held or was refused: the last in `path`, which are subjects, the root
+    first, or a group above that is missing.
 
     `pods` are its members that fitted nowhere, `resource` what they lack, `domain` where it was looked
     for, a value of the label `topology_key`; `text` says it in a sentence.

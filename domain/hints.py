@@ -217,10 +217,13 @@ def _moved(state: State, wish: Wish, facts: NodeFacts, peer: Peer) -> int | None
     """How many Pods an entity with `wish` may have and not mind a change of what is on a node.
 
     `peer` is the Pod that came or went; None if nobody minds. A single Pod does not mind scores, but
-    while someone has rules for others, it may evict whom it finds on the node, and so end them.
+    while someone has rules for others, it may evict whom it finds on the node, and so end them. Groups that
+    choose a domain one after the other mind whatever is in use in one.
     """
     if wish.stir is Stir.RULE and (found := _sees(state, wish, peer)) is not None:
         return found
+    if any(key in facts.labels for key in wish.keys):
+        return 0
     if not _any_could_have(state, facts, wish):
         return None
     return 0 if state.has_terms else 1

@@ -72,10 +72,15 @@ class Stir(enum.IntEnum):
 
 
 class Asks(NamedTuple):
-    """What a refused entity asks for: `pods` Pods, of the distinct `shapes`."""
+    """What a refused entity asks for: `pods` Pods, of the distinct `shapes`.
+
+    `keys` are the labels that groups below a root choose a domain of. What one chooses is not there for the
+    next, and the choice depends on all that is in use in a domain, whoever could be there.
+    """
 
     shapes: tuple[PodShape, ...]
     pods: int
+    keys: tuple[str, ...] = ()
 
 
 class Wish(NamedTuple):
@@ -83,6 +88,7 @@ class Wish(NamedTuple):
 
     stir: Stir
     shapes: tuple[PodShape, ...]
+    keys: tuple[str, ...] = ()
 
 
 class Entity(msgspec.Struct, kw_only=True, gc=False, array_like=True):
@@ -234,8 +240,8 @@ class Queue:
         elif self.awake(entity):
             self._await_due(entity, ticket)
         elif entity.wakes_on is not Stir.OWN:
-            shapes, pods = self._asks.get(name, _NOTHING)
-            wish = Wish(entity.wakes_on, shapes)
+            shapes, pods, keys = self._asks.get(name, _NOTHING)
+            wish = Wish(entity.wakes_on, shapes, keys)
             self._asleep[wish.stir].setdefault(wish, {}).setdefault(pods, {})[name] = ticket
             self._beds[name] = wish, pods
 

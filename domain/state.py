@@ -380,7 +380,14 @@ class State:
             if pod.deletion is None:
                 shapes[pod.spec.shape] = None
                 pods += 1
-        return Asks(tuple(shapes), pods)
+        return Asks(tuple(shapes), pods, self._chosen_keys(entity))
+
+    def _chosen_keys(self, entity: Entity) -> tuple[str, ...]:
+        """The labels of which groups below the root of `entity` have to be in one domain."""
+        if entity.is_pod or entity.kind == POD_GROUP or self.group_of(entity.name) is None:
+            return ()
+        _, *below = self.tree_of(entity).groups()
+        return tuple(sorted({group.topology_key for group in below if group.topology_key is not None}))
 
     def root_of(self, group: str) -> Chain:
         """The way from the PodGroup `group`, which need not exist, up to the root of its tree."""

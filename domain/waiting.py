@@ -79,6 +79,8 @@ def what_helps(state: State, entity: Entity) -> str:
             return f"{promised}a node that could have {whom}, or {_room(state, entity)} set free on one"
         case Stir.MOVE:
             return f"{promised}a node that comes or goes, or any change on one that could have {whom}"
+        case Stir.RULE if state.asks_of(entity).keys:
+            return f"{promised}any change of the nodes or of what is on them"
         case Stir.RULE if all(shape.peer is None for shape in state.asks_of(entity).shapes):
             return f"{promised}a node that comes or changes, or any change on one that could have {whom}"
         case Stir.RULE:

@@ -11,7 +11,7 @@ from domain.envelope import decode_line
 from domain.errors import NotFound
 from domain.events import PodEvicted
 from domain.explain import attempt_at, explain, explain_deleted, explain_system_class
-from domain.explaining.again import Again, lean_could_help
+from domain.explaining.again import Again, tells_more
 from domain.explaining.deeper import decided_again, eviction_in_detail
 from domain.explaining.findings import Recorded
 from domain.explaining.question import Binding, Evicted
@@ -78,7 +78,7 @@ def _again(cluster: Cluster, told: Explanation, level: int) -> Explanation:
     """`told` with what deciding again at the snapshot of its attempt adds at `level`."""
     if told.before is not None:
         return replace(told, before=_again(cluster, told.before, level))
-    if told.attempt is not None and (level > 1 or (level == 1 and lean_could_help(told))):
+    if told.attempt is not None and (level > 1 or (level == 1 and tells_more(told))):
         told = decided_again(told, _attempt_again(cluster, told.attempt.position), level)
     if told.evicted is not None and level > 1:
         told = eviction_in_detail(told, _attempt_again(cluster, told.evicted.attempt_position))

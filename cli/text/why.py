@@ -152,7 +152,7 @@ def _refusal(page: Page, told: Explanation, level: int) -> None:
         page.fact("Victims", listed(told.preemption.victims))
     if told.lean and not any(change.kind == "configure" for change in told.would_help):
         page.fact(
-            "Would start", "with siblings: lean, where each PodGroup gets its minimum before any gets more"
+            "Would start", "with siblings: lean, where each group gets its minimum before any gets more"
         )
     if told.proof_by is not None:
         waits = told.verdict is Fate.WAITING_ON_PREEMPTION
@@ -191,7 +191,7 @@ def _depths(page: Page, told: Explanation) -> None:
 
 def _cause(page: Page, told: Explanation, cause: Cause) -> None:
     """What decided, in ganger's words: in a tree also the group, and the way to it."""
-    if told.tree is not None:
+    if told.tree is not None or len(cause.path) > 1:
         names = " > ".join(subject.rpartition("/")[2] for subject in cause.path)
         page.fact("Decided by" if told.hold is None else "Held by", names)
         page.fact("", cause.text)

@@ -6,7 +6,7 @@ Deciding is deterministic, so that what is seen now is what was seen then.
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from domain.events import GroupAttempted
+from domain.events import GroupAttempted, ShapeFinding
 from domain.explaining.findings import Recorded
 from domain.explanation import Explanation, Fate, TreeNode
 from domain.objects import POD_GROUP, Pod
@@ -17,8 +17,9 @@ from domain.scheduling.diagnosis import Diagnosis, diagnose
 from domain.scheduling.leaf import Member, nominated_row
 from domain.scheduling.place import place
 from domain.scheduling.preemption import room_for
+from domain.scheduling.record import shape_findings
 from domain.scheduling.rules import shaped
-from domain.scheduling.tree import Outcome, Placed, give_up, run_tree
+from domain.scheduling.tree import Outcome, Placed, give_up, run_tree, try_tree
 from domain.shapes import PodShape
 from domain.state import State
 
@@ -57,12 +58,16 @@ class Again(NamedTuple):
         if self.attempt.entity.startswith("Pod/"):
             return iter((self._turn_of_pod(),))
         tried = self._members()
-        outcome = run_tree(self._root(tried), self._room(tried), lean=self.state.config.siblings == "lean")
-        room = self._room(tried)
-        return _turns_placed(outcome, room) if outcome.succeeded else _turns_refused(outcome, room, None)
+        outcome, room = self._outcome(tried), self._room(tried)
+        placed = outcome.succeeded and outcome.placed
+        return _turns_placed(outcome, room) if placed else _turns_refused(outcome, room, None)
+
+    def misfits(self) -> tuple[ShapeFinding, ...]:
+        """The members of a tree that fitted nowhere, those of groups that were given up, too."""
+        return shape_findings(self._outcome(self._members()))
 
     def starts_lean(self) -> bool:
-        """Whether the tree would have started if each PodGroup had got its minimum first."""
+        """Whether the tree would have started if each group had got its minimum first."""
         tried = self._members()
         outcome = run_tree(self._root(tried), self._room(tried), lean=True)
         return outcome.succeeded and outcome.lean
@@ -88,6 +93,10 @@ class Again(NamedTuple):
                 room.forget(each, shape)
         return Turn(pod, shape, room, None, None if row is None else room.names[row])
 
+    def _outcome(self, tried: Sequence[Member]) -> Outcome:
+        """How the groups came out, each by itself."""
+        return try_tree(self._root(tried), self._room(tried), lean=self.state.config.siblings == "lean")
+
     def _members(self) -> Sequence[Member]:
         tree = self.state.tree_of(self.state.queue.entities[self.attempt.entity])
         waiting = (pod for leaf in tree.leaves() for pod in pending_in(self.state, leaf))
@@ -102,9 +111,21 @@ class Again(NamedTuple):
         return room_for(self.state, priority, [pod for pod, _ in tried])
 
 
+def tells_more(told: Explanation) -> bool:
+    """Whether an attempt that is made again has something to tell at level 1."""
+    return lean_could_help(told) or nothing_more_fits(told)
+
+
+def nothing_more_fits(told: Explanation) -> bool:
+    """Whether a tree was refused although all the groups that it needs have their minimum: members beyond
+    that fit nowhere, and the attempt does not keep why."""
+    root = told.tree
+    return root is not None and root.placeable is not None and root.placeable >= root.min_count
+
+
 def lean_could_help(told: Explanation) -> bool:
-    """Whether a refused tree has PodGroups that may take more than their minimum, which alone makes the
-    lean division another one."""
+    """Whether a refused tree has groups below its root that may take more than their minimum, which alone
+    makes the lean division another one."""
     return (
         told.tree is not None
         and told.attempt is not None
@@ -115,9 +136,7 @@ def lean_could_help(told: Explanation) -> bool:
 
 
 def _has_extra(node: TreeNode) -> bool:
-    if node.group.startswith(f"{POD_GROUP}/"):
-        return node.created > node.min_count
-    return any(map(_has_extra, node.children))
+    return any(child.created > child.min_count or _has_extra(child) for child in node.children)
 
 
 def _turns_placed(outcome: Outcome, room: Room) -> Iterator[Turn]:
@@ -156,7 +175,7 @@ def _turns_refused(outcome: Outcome, room: Room, where: str | None) -> Iterator[
     kept: list[Placed] = []
     for child in outcome.children:
         yield from _turns_refused(child, inner, where)
-        if child.succeeded or not child.own:
+        if child.succeeded:
             kept += child.placed
             _put(child.placed, inner)
     give_up(kept, inner)

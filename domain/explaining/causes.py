@@ -1,17 +1,19 @@
 """What decided that a tree, or a group by itself, is held back or was refused."""
 
+from collections.abc import Sequence
+
 from domain.amounts import quantity_of
 from domain.events import GroupFinding, NodeReason, ShapeFinding
 from domain.explaining.domains import best_domain, domains_line, kind_of_domain
 from domain.explaining.findings import names
-from domain.explaining.found import Found
+from domain.explaining.found import Found, lacks_places_for_more
 from domain.explaining.obstacles import of_filter
 from domain.explaining.outlook import missing_below
 from domain.explaining.question import Question
 from domain.explaining.uncounted import uncounted
 from domain.explaining.wording import number_of
 from domain.explanation import Cause
-from domain.forest import Tree
+from domain.forest import Chain, Tree
 from domain.objects import POD_GROUP, Group
 from domain.resources import shortage
 from domain.scheduling import texts
@@ -23,9 +25,13 @@ _SAID = 2
 
 def cause_of_hold(question: Question, group: Group) -> Cause | None:
     """What a tree lacks that the queue does not let in: the way to the first group that lacks something
-    by itself. None for a group that is in no tree, and in one without a root."""
-    root = question.state.forest.chain(group.kind, group.key).root
-    if root is None or root.kind == POD_GROUP:
+    by itself. Without a root, the way to the parent that does not exist, if that is further up than the
+    group's own; None for a group that is in no tree."""
+    chain = question.state.forest.chain(group.kind, group.key)
+    root = chain.root
+    if root is None:
+        return _gap_above(chain)
+    if root.kind == POD_GROUP:
         return None
     path = _lacking(question.state, question.state.forest.tree(root))
     if not path:
@@ -33,6 +39,16 @@ def cause_of_hold(question: Question, group: Group) -> Cause | None:
     last = path[-1]
     why = uncounted(question.state, last) if last.kind == POD_GROUP else ()
     return Cause(path=tuple(each.subject for each in path), text="; ".join((held(question, last), *why)))
+
+
+def _gap_above(chain: Chain) -> Cause | None:
+    if chain.missing is None or len(chain.groups) < 2:
+        return None
+    last = chain.groups[-1]
+    return Cause(
+        path=(chain.missing, *(each.subject for each in reversed(chain.groups))),
+        text=f"{last.kind} {last.name} names {last.parent} as its parent, which does not exist",
+    )
 
 
 def _lacking(state: State, tree: Tree) -> list[Group]:
@@ -50,18 +66,46 @@ def _lacking(state: State, tree: Tree) -> list[Group]:
     return [tree.group, *(below[0] if below else ())]
 
 
-def cause_of_refusal(question: Question, found: Found, group: Group) -> Cause | None:
+def cause_of_refusal(state: State, found: Found, group: Group) -> Cause | None:
     """What decided that the tree of `group`, or `group` alone, was refused; None if it was not."""
-    root = question.state.forest.chain(group.kind, group.key).root
+    root = state.forest.chain(group.kind, group.key).root
     if root is None:
         return None
     last = found.groups.get(root.subject)
     if last is None or last.status != "Unschedulable":
         return None
-    path = [last]
+    has_enough = last.scheduled >= last.minimum and root.kind != POD_GROUP
+    return _cause(state, found, _beyond(found, last) if has_enough else _way_down(found, [last]))
+
+
+def _way_down(found: Found, path: list[GroupFinding]) -> list[GroupFinding]:
+    """`path` to a refused group, and on to what decided that."""
     while (below := _decisive_child(found, path[-1])) is not None:
-        path.append(below)
-    return _cause(question.state, found, path)
+        path = [*path, below]
+    return path
+
+
+def _beyond(found: Found, root: GroupFinding) -> list[GroupFinding]:
+    """The way from a root that has what it needs to what waits below it.
+
+    It is the last group that was refused although its Pods were tried, else the first PodGroup with
+    members beyond its minimum, else a group that lacks Pods.
+    """
+    refused = [
+        _way_down(found, [*reversed(found.ancestors(each)), each])
+        for each in found.groups.values()
+        if each is not root and found.handed_down_by(each) is None and _has_enough(found, each.parent)
+    ]
+    tried = [path for path in refused if path[-1].group in found.shapes]
+    late = next(filter(lacks_places_for_more, found.groups.values()), None)
+    if not tried and late is not None:
+        return [*reversed(found.ancestors(late)), late]
+    return (tried or refused or [[root]])[-1]
+
+
+def _has_enough(found: Found, group: str | None) -> bool:
+    above = found.groups[str(group)]
+    return above.scheduled >= above.minimum
 
 
 def _decisive_child(found: Found, above: GroupFinding) -> GroupFinding | None:
@@ -83,20 +127,31 @@ def _cause(state: State, found: Found, path: list[GroupFinding]) -> Cause:
     best = None if held is None else best_domain(held)
     shape = shapes[0] if shapes else None
     resource = None if shape is None else _scarcest(shape)
+    late = last.untried if lacks_places_for_more(last) else ()
+    pods = late if shape is None else shape.pods
     domain, text = None if held is None else held.domain, _sentence(state, last, shape)
     if last.placements and best is not None:
-        domain, text = best.domain, domains_line(last) + _where_others_run(state, last)
+        domain = best.domain
+        text = domains_line(last, where=_inside(path[:-1])) + _where_others_run(state, last)
         resource = best.resource or resource
-    elif held is not None and held.domain is not None:
-        text += f", in {kind_of_domain(str(held.topology_key))} {held.domain}"
+    elif where := _inside(path):
+        text += f",{where}"
     return Cause(
         path=tuple(each.group for each in path),
         text=text,
-        pods=() if shape is None else names(shape.pods),
+        pods=names(pods),
         resource=resource,
         domain=domain,
         topology_key=None if held is None else held.topology_key,
     )
+
+
+def _inside(path: Sequence[GroupFinding]) -> str:
+    """In which domain the groups of `path` were tried last; empty if none has to be in one."""
+    held = next((each for each in reversed(path) if each.topology_key is not None), None)
+    if held is None or held.domain is None:
+        return ""
+    return f" in {kind_of_domain(str(held.topology_key))} {held.domain}"
 
 
 def _where_others_run(state: State, last: GroupFinding) -> str:
@@ -185,6 +240,8 @@ def _untried(state: State, last: GroupFinding) -> str:
     """Why a group was refused without one of its Pods being at fault."""
     if last.text == texts.NO_PLACEMENTS:
         return f"no node has the label {last.topology_key}"
+    if lacks_places_for_more(last):
+        return _had(last, names(last.untried)[0])
     kind, _, key = last.group.partition("/")
     within_reach = last.scheduled + last.remaining
     if kind != POD_GROUP or within_reach >= last.minimum:

@@ -1,11 +1,14 @@
-"""Levels 2 and 3, and what the lean division would have done: what deciding again adds to an explanation."""
+"""What deciding again adds to an explanation: levels 2 and 3, what the lean division would have done, and
+what members beyond the minimum of their group lacked."""
 
 from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from domain.explaining.again import Again, Turn, lean_could_help
-from domain.explaining.findings import preemption_part
+from domain.explaining.again import Again, Turn, lean_could_help, nothing_more_fits
+from domain.explaining.causes import cause_of_refusal
+from domain.explaining.findings import preemption_part, shapes_part
+from domain.explaining.found import found_in
 from domain.explaining.looks import look
 from domain.explaining.rivals import in_detail
 from domain.explanation import Explanation, Fate, Look, Preemption, title
@@ -14,9 +17,11 @@ from domain.shapes import PodShape
 
 def decided_again(told: Explanation, again: Again, level: int) -> Explanation:
     """`told` with what its attempt, made `again`, shows at `level`; at level 1 that is only whether
-    `siblings: lean` would have started its tree."""
+    `siblings: lean` would have started its tree, and what was thrown away with groups that have enough."""
     greedy = again.state.config.siblings == "greedy"
     told = replace(told, lean=greedy and lean_could_help(told) and again.starts_lean())
+    if nothing_more_fits(told):
+        told = _with_misfits(told, again)
     if level == 1:
         return told
     return replace(
@@ -24,6 +29,19 @@ def decided_again(told: Explanation, again: Again, level: int) -> Explanation:
         looks=tuple(_looks(told, again, every_node=level > 2)),
         preemption=None if told.preemption is None else in_detail(again, told.preemption),
     )
+
+
+def _with_misfits(told: Explanation, again: Again) -> Explanation:
+    """`told` of a tree that has all it needs, with what kept the members off that it has beyond that."""
+    state, misfits = again.state, again.misfits()
+    root = state.group_of(again.attempt.entity)
+    recorded = again.recorded._replace(findings=replace(again.recorded.findings, shapes=misfits))
+    found = found_in(state, recorded)
+    if root is None or found is None:
+        return told
+    own = [shape for shape in misfits if f"{told.object.namespace}/{told.object.name}" in shape.pods]
+    shapes = shapes_part(state, own if told.object.kind == "Pod" and own else misfits)
+    return replace(told, cause=cause_of_refusal(state, found, root), shapes=shapes)
 
 
 def eviction_in_detail(told: Explanation, again: Again) -> Explanation:

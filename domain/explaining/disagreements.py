@@ -6,13 +6,14 @@ Kubernetes' texts give two values and no names.
 from collections.abc import Iterator, Sequence
 
 from domain.explaining.domains import kind_of_domain
-from domain.explaining.needs import members_of
 from domain.explaining.wording import name_of, number_of, pods_named
 from domain.explanation import Cause
+from domain.forest import Tree
 from domain.objects import POD_GROUP, Group, Pod
 from domain.queue import Entity
 from domain.scheduling import texts
-from domain.scheduling.homogeneity import disagreement
+from domain.scheduling.cycle import pending_in
+from domain.scheduling.homogeneity import LEVELS, disagreement
 from domain.state import State
 
 
@@ -21,12 +22,13 @@ def cause_of_error(state: State, entity: Entity, text: str) -> Cause | None:
 
     None if that does not follow from the State: another error, or what made it is there no longer.
     """
-    members = members_of(state, entity)
+    tree = state.tree_of(entity)
+    members = [pod for leaf in tree.leaves() for pod in pending_in(state, leaf)]
     if not members:
         return None
-    tree = state.tree_of(entity)
     if disagreement(state, tree, members) == text:
-        return _odd_groups(state, tree.group) or _odd_pods(state, tree.group, members)
+        odd = _too_deep(tree) or _odd_groups(state, tree.group)
+        return odd or _odd_pods(state, tree.group, members)
     causes = (_scattered(state, group, text) for group in (tree.group, *_below(state, tree.group)))
     return next((cause for cause in causes if cause is not None), None)
 
@@ -68,6 +70,18 @@ def _bound(state: State, group: Group) -> list[Pod]:
     return sorted(bound, key=lambda pod: pod.arrival)
 
 
+def _too_deep(tree: Tree) -> Cause | None:
+    """The way down to the first of the groups that are deepest, if those are too deep."""
+    if tree.levels <= LEVELS:
+        return None
+    path = [tree]
+    while path[-1].children:
+        path.append(max(path[-1].children, key=lambda child: child.levels))
+    last = path[-1].group
+    where = f"is {len(path)} levels deep, of which there may be {LEVELS}"
+    return Cause(path=tuple(each.group.subject for each in path), text=f"{last.kind} {last.name} {where}")
+
+
 def _odd_groups(state: State, root: Group) -> Cause | None:
     odd = odd_groups(state, root)
     if not odd:
@@ -85,10 +99,8 @@ def _odd_groups(state: State, root: Group) -> Cause | None:
     return Cause(path=_path(state, first), text=text)
 
 
-def _odd_pods(state: State, root: Group, members: Sequence[Pod]) -> Cause | None:
+def _odd_pods(state: State, root: Group, members: Sequence[Pod]) -> Cause:
     odd = odd_pods(state, root, members)
-    if not odd:
-        return None  # the tree has too many levels, which the text says
     first, *_ = odd
     alike = [pod for pod in odd if _rank(state, pod) == _rank(state, first)]
     this, main = state.spec(first), state.spec(members[0])

@@ -27,9 +27,10 @@ def placements_part(found: GroupFinding) -> tuple[Placement, ...]:
     )
 
 
-def domains_line(found: GroupFinding) -> str:
+def domains_line(found: GroupFinding, *, where: str = "") -> str:
     """The domains that were tried, by reason, with the best of those that lack most often the same:
-    `0/12 racks: 9 too few nvidia.com/gpu (best: rack-7, 56 free, 64 needed), 3 …`."""
+    `0/12 racks: 9 too few nvidia.com/gpu (best: rack-7, 56 free, 64 needed), 3 …`. With `where` they are
+    those of a larger one (` in zone z1`)."""
     by_reason: dict[str, list[PlacementFinding]] = {}
     for each in found.placements:
         by_reason.setdefault(_lack(each), []).append(each)
@@ -37,7 +38,7 @@ def domains_line(found: GroupFinding) -> str:
     told = [f"{len(alike)} {lack}{_best(alike)}" for lack, alike in ranked[:_SAID]]
     left = sum(len(alike) for _, alike in ranked[_SAID:])
     told += [f"{left} for other reasons"] if left else []
-    return f"0/{len(found.placements)} {domains_of(str(found.topology_key))}: {', '.join(told)}"
+    return f"0/{len(found.placements)} {domains_of(str(found.topology_key))}{where}: {', '.join(told)}"
 
 
 def best_domain(found: GroupFinding) -> PlacementFinding | None:

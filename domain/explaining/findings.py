@@ -73,7 +73,7 @@ def fared(findings: GroupAttempted, pod: str) -> str:
             return "it had a place, which was given up with those of its group"
         if pod in untried:
             return "it was not tried: its group was out of reach before its turn"
-        if pod in group.untried:
+        if pod in group.untried and group.placed:
             return "its group could have started, and was given up with the one above it"
     return "no node could take it"
 
@@ -82,10 +82,10 @@ def given_up(group: GroupFinding) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The members of a refused `group` that had a place, and those that were not tried, by key.
 
     Neither where a group above threw away what had been found for this one, and only some had a place:
-    the attempt does not keep which.
+    the attempt does not keep which. All have been tried where none remained.
     """
     if group.fitted or not group.placed:
-        return group.fitted, group.untried
+        return group.fitted, group.untried if group.remaining else ()
     return (group.untried, ()) if group.placed == len(group.untried) else ((), ())
 
 

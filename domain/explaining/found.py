@@ -39,6 +39,15 @@ class Found(NamedTuple):
         return None
 
 
+def lacks_places_for_more(found: GroupFinding) -> bool:
+    """Whether it is a PodGroup that has its minimum without those who were tried: none of them had a place.
+
+    A group above it threw away what had been found for it.
+    """
+    beyond = found.scheduled >= found.minimum and not found.remaining and not found.placed
+    return found.group.startswith(f"{POD_GROUP}/") and beyond and bool(found.untried)
+
+
 def found_in(state: State, recorded: Recorded | None) -> Found | None:
     """What an attempt of a tree found; None if there was none, or none of a tree."""
     if recorded is None or not recorded.findings.groups:

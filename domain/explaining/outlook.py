@@ -133,7 +133,8 @@ def _held(state: State, entity: Entity) -> str:
     if gated:
         of_all = count_of(_members_below(state, entity))
         verbs = ("has", "holds") if len(gated) == 1 else ("have", "hold")
-        return f"{len(gated)} of {of_all} {verbs[0]} scheduling gates and {verbs[1]} all of it back"
+        told = f"{len(gated)} of {of_all} {verbs[0]} scheduling gates and {verbs[1]} all of it back"
+        return "; ".join((told, *(f"{each} does not exist" for each in _absent(state, entity))))
     if entity.hold.plugin == "GangScheduling" and root is not None:
         return _quorum_of(state, root)
     return f"it is held: {entity.hold.text}"
@@ -165,12 +166,19 @@ def missing(state: State, entity: Entity, group: Group) -> tuple[str, ...]:
     if hold is None:
         return ()
     if hold.lane is Lane.INCOMPLETE:
-        return (f"{entity.kind} {entity.key}",) if state.group_of(entity.name) is None else ()
+        return _absent(state, entity)
     if hold.plugin == "SchedulingGates":
-        return tuple(_gates(state, pod) for pod in state.pending_of(entity) if state.spec(pod).gates)
+        gated = (pod for pod in state.pending_of(entity) if state.spec(pod).gates)
+        return (*(_gates(state, pod) for pod in gated), *_absent(state, entity))
     if hold.plugin == "GangScheduling":
         return missing_below(state, group)
     return ()
+
+
+def _absent(state: State, entity: Entity) -> tuple[str, ...]:
+    """The group that the Pods of `entity` wait for because it does not exist, if there is one."""
+    known = entity.is_pod or state.group_of(entity.name) is not None
+    return () if known else (f"{entity.kind} {entity.key}",)
 
 
 def missing_below(state: State, group: Group) -> tuple[str, ...]:

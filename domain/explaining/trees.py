@@ -15,6 +15,8 @@ from domain.forest import Tree
 from domain.objects import POD_GROUP, Group
 from domain.queue import Verdict
 
+_ENOUGH = "has its minimum, and nothing more of it fits"
+
 
 def in_tree(question: Question, told: Explanation, group: Group) -> Explanation:
     """`told` with the tree that `group` is in, the domains that groups could not have, and what decided."""
@@ -27,7 +29,7 @@ def in_tree(question: Question, told: Explanation, group: Group) -> Explanation:
     found = found_in(question.state, question.attempt) if rejected else None
     if found is None:
         return replace(told, cause=_cause_of_error(question, told))
-    cause = cause_of_refusal(question, found, group) or _cause_of_error(question, told)
+    cause = cause_of_refusal(question.state, found, group) or _cause_of_error(question, told)
     return replace(told, cause=cause, placements=_placements(found, group))
 
 
@@ -121,7 +123,9 @@ def _found(found: Found, tried: GroupFinding) -> str:
     above = found.handed_down_by(tried)
     if above is not None:
         name = above.group.rpartition("/")[2]
-        return f"fits, given up with {name}" if tried.placed else "not tried"
+        if tried.placed:
+            return f"fits, given up with {name}"
+        return "not tried" if tried.remaining or tried.scheduled < tried.minimum else _ENOUGH
     if tried.placements:
         return domains_line(tried)
     if tried.status == "Error":
@@ -131,5 +135,5 @@ def _found(found: Found, tried: GroupFinding) -> str:
     if tried.group.startswith(f"{POD_GROUP}/"):
         return f"out of reach: {tried.scheduled + tried.remaining} of {tried.minimum} Pods can be tried"
     if tried.scheduled >= tried.minimum:
-        return "has its minimum, and nothing more of it fits"
+        return _ENOUGH
     return f"{tried.scheduled} of {tried.minimum} could start, {tried.remaining} left to try"

@@ -13,7 +13,8 @@ class Branch(NamedTuple):
     """A group, and what is to be tried in it and below it.
 
     Of a PodGroup, `members` are to be tried, in their order, and `bound` others are on nodes; `running`
-    tells where those are if a topology constraint asks for that. Not more than `most` members are placed.
+    tells where those are if a topology constraint asks for that. Not more than `most` members are placed,
+    and of a composite no more groups are started than make it so many with those that run.
     """
 
     group: Group
@@ -24,10 +25,22 @@ class Branch(NamedTuple):
     most: int | None = None
 
     def lean(self) -> "Branch":
-        """The same with no more members of each PodGroup than its minimum."""
-        if self.is_leaf:
-            return self._replace(most=max(self.group.min_count - self.bound, 0))
-        return self._replace(children=tuple(child.lean() for child in self.children))
+        """The same with no more of each group below it than its minimum of members or groups."""
+        return self._replace(children=tuple(child._least() for child in self.children))
+
+    def _least(self) -> "Branch":
+        return self.lean()._replace(most=max(self.group.min_count - self.bound, 0))
+
+    @property
+    def holds_groups_back(self) -> bool:
+        """Whether it or a composite below it may not start all of its groups."""
+        return any(branch.most is not None and not branch.is_leaf for branch in self.each())
+
+    @property
+    def runs(self) -> bool:
+        """Whether it has its minimum already, of members or of groups that run."""
+        running = self.bound if self.is_leaf else sum(child.runs for child in self.children)
+        return running >= self.group.min_count
 
     @property
     def is_leaf(self) -> bool:

@@ -74,7 +74,7 @@ class Outcome:
     own: bool = True
     """Whether its status is its own and was not handed down."""
     lean: bool = False
-    """Of a root: each PodGroup got its minimum before any got more."""
+    """Of a root: each group got its minimum before any got more."""
 
     @property
     def succeeded(self) -> bool:
@@ -92,25 +92,40 @@ def run_tree(root: Branch, room: Room, *, lean: bool = False) -> Outcome:
     """Try the tree of `root` as a whole; what was placed stays assumed in `room` if it succeeds.
 
     Each group takes what it can before its siblings. With `lean`, where that leaves some without a
-    start, there is a second pass, in which each PodGroup gets its minimum before any gets more; it
+    start, there is a second pass, in which each group gets its minimum before any gets more; it
     counts if more groups start. A tree that succeeds without placing anybody is refused, so that
     preemption gets its say.
     """
-    outcome = _run(root, room, alone=root.is_leaf)
-    if lean and not root.is_leaf and not all(each.succeeded for each in outcome.each()):
-        outcome = _leaner(root, room, outcome)
+    outcome = try_tree(root, room, lean=lean)
     if outcome.succeeded and not outcome.placed:
         outcome.status, outcome.text = Status.UNSCHEDULABLE, texts.flagged()
     _hand_down(outcome, None)
     return outcome
 
 
+def try_tree(root: Branch, room: Room, *, lean: bool = False) -> Outcome:
+    """The same before groups that are pulled down or not reached get their status from above, and without
+    a refusal where nobody is placed."""
+    outcome = _run(root, room, alone=root.is_leaf)
+    if lean and not root.is_leaf and not all(each.succeeded for each in outcome.each()):
+        outcome = _leaner(root, room, outcome)
+    return outcome
+
+
 def _leaner(root: Branch, room: Room, greedy: Outcome) -> Outcome:
-    """The outcome of the lean pass if it starts more groups than `greedy` did, else that one."""
+    """The outcome of the lean pass if it starts more groups than `greedy` did, else that one.
+
+    An error in a group is one of the tree, in whatever order groups are tried.
+    """
+    if greedy.status is Status.ERROR:
+        return greedy
     if greedy.succeeded:
         give_up(greedy.placed, room)
     outcome = _run(root.lean(), room)
-    if _started(outcome) > _started(greedy):
+    if outcome.succeeded:
+        _start_rest(outcome, room)
+    sound = all(each.status is not Status.ERROR for each in outcome.each())
+    if sound and _started(outcome) > _started(greedy):
         _share_rest(outcome, room)
         outcome.lean = True
         return outcome
@@ -126,12 +141,39 @@ def _started(outcome: Outcome) -> int:
     return 1 + sum(map(_started, outcome.children)) if outcome.succeeded else 0
 
 
+def _start_rest(outcome: Outcome, room: Room) -> list[Placed]:
+    """Try the groups that a composite may start beyond its minimum, each with its own, then those of its
+    children, in the domain that it has; who found a place is assumed in `room` and returned."""
+    if outcome.branch.is_leaf:
+        return []
+    inner = _inside(outcome, room)
+    placed: list[Placed] = []
+    for index, child in enumerate(outcome.children):
+        if child.status is Status.UNTRIED:
+            tried = outcome.children[index] = _run(child.branch, inner)
+            outcome.remaining -= 1
+            outcome.scheduled += tried.succeeded
+            placed += tried.placed if tried.succeeded else []
+    for child in outcome.children:
+        placed += _start_rest(child, inner) if child.succeeded else []
+    if inner is not room:
+        _assume(placed, room)
+    outcome.placed += placed
+    return placed
+
+
+def _inside(outcome: Outcome, room: Room) -> Room:
+    """`room`, or the part of it that is the domain of `outcome`."""
+    key = outcome.branch.group.topology_key
+    if key is None or outcome.domain is None:
+        return room
+    return room.within(key, room.roster.domains(key).names.index(outcome.domain))
+
+
 def _share_rest(outcome: Outcome, room: Room) -> list[Placed]:
     """Try the members beyond the minimum of each PodGroup that started, in the order of the tree, each in
     the domain that its groups have; who found a place is assumed in `room` and returned."""
-    key, inner = outcome.branch.group.topology_key, room
-    if key is not None and outcome.domain is not None:
-        inner = room.within(key, room.roster.domains(key).names.index(outcome.domain))
+    inner = _inside(outcome, room)
     if outcome.branch.is_leaf:
         left = {pod.key for pod in outcome.untried}
         rest = tuple(member for member in outcome.branch.members if member[0].key in left)
@@ -204,15 +246,20 @@ def _try_members(branch: Branch, room: Room) -> Outcome:
 def _try_children(branch: Branch, room: Room) -> Outcome:
     """Try the children in order, each in what the ones before it have left.
 
-    As with members, it goes on beyond the minimum and stops as soon as that is out of reach.
+    As with members, it goes on beyond the minimum and stops as soon as that is out of reach. Those that
+    are more than it may start are not reached.
     """
     minimum = branch.group.min_count
+    runs = [branch.most is not None and child.runs for child in branch.children]
+    run_later = sum(runs)
     outcome = Outcome(branch, Status.SUCCESS, remaining=len(branch.children))
     open_ = feasible(minimum, 0, outcome.remaining) is not Feasible.IMPOSSIBLE
-    for child in branch.children:
-        if not open_:
+    for child, child_runs in zip(branch.children, runs, strict=True):
+        enough = branch.most is not None and outcome.scheduled + run_later >= branch.most
+        if not open_ or (enough and not child_runs):
             outcome.children.append(_not_reached(child))
             continue
+        run_later -= child_runs
         result = _run(child, room)
         outcome.children.append(result)
         if result.status is Status.ERROR:
@@ -295,7 +342,7 @@ def _choose(branch: Branch, room: Room, *, alone: bool) -> Outcome:
             if trial.outcome.succeeded and trial.outcome.placed:
                 return _adopt(trial, room)
             shown = nominated
-    if len(numbers) > 1 and can_survey(branch):
+    if len(numbers) > 1 and can_survey(branch) and not branch.holds_groups_back:
         return _choose_by_survey(branch, room, numbers, shown)
     if len(numbers) > 1 and can_step(branch, room):
         return _choose_in_lockstep(branch, room, numbers, shown)

@@ -18,7 +18,7 @@ def divide_lean(scene: Scene, prover: Prover) -> Iterator[Proved]:
     document["ganger"] = {**document["ganger"], "siblings": "lean"}
     candidate = Candidate(
         kind="configure",
-        text="configure siblings: lean, with which each PodGroup gets its minimum before any gets more",
+        text="configure siblings: lean, with which each group gets its minimum before any gets more",
         edits=(Configure(document),),
         subjects=("KubeSchedulerConfiguration",),
         before=config.siblings,

@@ -6,9 +6,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from books import Book
 from build import START, Story, composite, group, node, pod
 from domain import events as ev
 from domain.envelope import canonical
+from ganger_testing.manifests import priority_class
 from trees import leaf, within
 
 GANG = "PodGroup/default/g"
@@ -194,9 +196,22 @@ def other_scheduler() -> Story:
     return Story(node("n1"), group("g", 2), placed, *members(2)).decide()
 
 
+def dying_with_another_priority() -> Story:
+    odd = pod("odd", group="g", priorityClassName="high")
+    odd["metadata"]["finalizers"] = ["example.com/keep"]
+    book = Book(node("n1"), priority_class("high", 7), group("g", 1), *members(1), odd)
+    book.delete("Pod", "default/odd")
+    return book.decide()
+
+
 @pytest.mark.parametrize(
     ("story", "text"),
     [
+        pytest.param(
+            dying_with_another_priority,
+            "Pod odd has priority 7 (PriorityClass high), PodGroup g has 0",
+            id="priority of one that is being deleted",
+        ),
         pytest.param(
             lambda: Story(node("n1"), group("g", 2, priority=7), *members(2)).decide(),
             "2 Pods (g-0, g-1) have priority 0, PodGroup g has 7",

@@ -10,9 +10,10 @@ from domain import events as ev
 from domain.explanation import Explanation, Fate, TreeNode
 from domain.scheduling.texts import NO_VICTIMS
 from trees import NO_VICTIMS as UNHELPED
-from trees import WRAP, inner, leaf, rack
+from trees import WRAP, inner, leaf, rack, within
 
 TOP = "CompositePodGroup/default/top"
+ENOUGH = "has its minimum, and nothing more of it fits"
 
 
 def tree(*nodes: Manifest, late: int = 1, need: int = 2) -> Story:
@@ -162,6 +163,36 @@ def test_anyone_in_a_tree_shows_the_whole_of_it_and_what_decided(subject: str) -
     )
 
 
+@pytest.mark.parametrize(
+    "subject", [TOP, "CompositePodGroup/default/mid", "PodGroup/default/second", "Pod/default/second-1"]
+)
+def test_a_tree_with_all_it_needs_shows_who_is_beyond_that(subject: str) -> None:
+    story = Story(
+        node("n", cpu="3"),
+        composite("top", 2),
+        *leaf("first", 1, [1], parent="top"),
+        inner("mid", 1, parent="top"),
+        *leaf("second", 1, [2, 2], parent="mid"),
+        *leaf("third", 2, [1], parent="mid"),
+    )
+    told = story.decide().why(subject)
+    assert told.tree is not None
+    assert told.cause is not None
+    assert rows(told.tree) == [
+        ("top", Fate.PARTLY_SCHEDULED, ENOUGH, 2),
+        ("first", Fate.SCHEDULED, "runs", None),
+        ("mid", Fate.PARTLY_SCHEDULED, ENOUGH, 1),
+        ("second", Fate.PARTLY_SCHEDULED, ENOUGH, 0),
+        ("third", Fate.UNSCHEDULABLE, "out of reach: 1 of 2 Pods can be tried", 0),
+    ]
+    assert told.cause.path == (TOP, "CompositePodGroup/default/mid", "PodGroup/default/second")
+    assert told.cause.pods == ("second-1",)
+    assert told.cause.text == "it has the 1 it needs, second-1 beyond them has no place"
+    assert told.untried == ()
+    if subject.startswith("Pod/"):
+        assert told.note.startswith("no node could take it; ")
+
+
 def test_a_held_tree_shows_the_way_to_what_is_missing() -> None:
     story = Story(
         composite("top", 2),
@@ -177,6 +208,101 @@ def test_a_held_tree_shows_the_way_to_what_is_missing() -> None:
     told = story.why(TOP)
     assert told.cause is not None
     assert (told.cause.path[-1], told.cause.text) == ("PodGroup/default/second", "1 Pod has scheduling gates")
+
+
+@pytest.mark.parametrize(
+    ("below", "path", "text"),
+    [
+        pytest.param(
+            [*leaf("third", 2, [1, 9], parent="mid"), *leaf("fourth", 2, [1], parent="mid")],
+            ["top", "mid", "third"],
+            "1 of the 2 Pods it needs has a place, third-1 has none: "
+            "it asks for 9 cpu, 1 is free on the best node",
+            id="a group below one that has enough",
+        ),
+        pytest.param(
+            [inner("low", 1, parent="mid"), *leaf("third", 1, [9], parent="low")],
+            ["top", "mid", "low", "third"],
+            "it needs a place for 1 Pod, third-0 has none: it asks for 9 cpu, 2 are free on the best node",
+            id="further down",
+        ),
+        pytest.param(
+            leaf("third", 2, [1], parent="mid"),
+            ["top", "mid", "third"],
+            "only 1 of the 2 Pods it needs can be tried",
+            id="a group that lacks Pods",
+        ),
+    ],
+)
+def test_what_waits_below_a_tree_that_runs(below: list[Manifest], path: list[str], text: str) -> None:
+    story = Story(
+        node("n", cpu="3"),
+        composite("top", 1),
+        inner("mid", 1, parent="top"),
+        *leaf("first", 1, [1], parent="mid"),
+        *below,
+    )
+    cause = story.decide().why(TOP).cause
+    assert cause is not None
+    assert [each.rpartition("/")[2] for each in cause.path] == path
+    assert cause.text == text
+
+
+DEEP = [
+    composite("top", 1),
+    *leaf("side", 1, [1], parent="top"),
+    inner("mid", 1, parent="top"),
+    inner("low", 1, parent="mid"),
+    *leaf("near", 1, [1], parent="low"),
+    inner("last", 1, parent="low"),
+    *leaf("far", 1, [1], parent="last"),
+]
+
+
+@pytest.mark.parametrize("subject", [TOP, "PodGroup/default/side", "Pod/default/far-0"])
+def test_the_way_to_the_group_that_is_too_deep(subject: str) -> None:
+    told = Story(node("n"), *DEEP).decide().why(subject)
+    assert told.cause is not None
+    assert [each.rpartition("/")[2] for each in told.cause.path] == ["top", "mid", "low", "last", "far"]
+    assert told.cause.text == "PodGroup far is 5 levels deep, of which there may be 4"
+
+
+@pytest.mark.parametrize(
+    ("subject", "path"),
+    [
+        pytest.param("Pod/default/far-0", ["top", "mid", "low", "last", "far"], id="Pod"),
+        pytest.param("CompositePodGroup/default/low", ["top", "mid", "low"], id="composite"),
+        pytest.param("CompositePodGroup/default/mid", None, id="its own parent"),
+    ],
+)
+def test_the_way_to_a_parent_that_does_not_exist(subject: str, path: list[str] | None) -> None:
+    told = Story(*DEEP[1:]).why(subject)
+    if path is None:
+        assert told.cause is None
+        return
+    assert told.cause is not None
+    assert [each.rpartition("/")[2] for each in told.cause.path] == path
+    assert told.cause.text == "CompositePodGroup mid names top as its parent, which does not exist"
+
+
+@pytest.mark.parametrize(
+    ("objects", "missing"),
+    [
+        pytest.param([], "PodGroup default/gang", id="the PodGroup"),
+        pytest.param(leaf("gang", 1, [], parent="top"), "CompositePodGroup default/top", id="its parent"),
+    ],
+)
+@pytest.mark.parametrize("subject", ["Pod/default/free", "Pod/default/gated"])
+def test_a_missing_group_is_named_beside_scheduling_gates(
+    objects: list[Manifest], missing: str, subject: str
+) -> None:
+    pods = [pod("free", group="gang"), pod("gated", group="gang", gates=["a/b"])]
+    told = Story(*objects, *pods).why(subject)
+    if told.quorum is not None:
+        assert told.quorum.missing == ("scheduling gate of Pod gated: a/b", missing)
+    assert told.note == (
+        f"1 of 2 members has scheduling gates and holds all of it back; {missing} does not exist"
+    )
 
 
 def test_a_group_that_came_after_the_attempt() -> None:
@@ -210,6 +336,30 @@ def test_the_domains_of_a_group() -> None:
         ("c", 1, 2, "4", "8"),
     ]
     assert {(each.group, each.key) for each in told.placements} == {("PodGroup/default/gang", "rack")}
+
+
+@pytest.mark.parametrize(
+    ("constraint", "text"),
+    [
+        pytest.param({}, "0/2 racks: 2 too few cpu (best: a, 4 free, 6 needed)", id="all racks"),
+        pytest.param(
+            within("zone"), "0/1 racks in zone z1: 1 too few cpu (best: a, 4 free, 6 needed)", id="of a zone"
+        ),
+    ],
+)
+def test_racks_in_a_zone_are_said_to_be_in_it(constraint: Manifest, text: str) -> None:
+    told = (
+        Story(
+            node("n1", cpu="4", labels={"rack": "a", "zone": "z1"}),
+            node("n2", cpu="3", labels={"rack": "b", "zone": "z2"}),
+            composite("top", 1, **constraint),
+            *leaf("gang", 2, [3, 3], parent="top", **rack()),
+        )
+        .decide()
+        .why(TOP)
+    )
+    assert told.cause is not None
+    assert (told.cause.text, told.cause.domain) == (text, "a")
 
 
 def test_the_one_domain_that_running_members_leave() -> None:

@@ -4,9 +4,13 @@ Sources: kube-scheduler 1.37.2 and, for the words of composites, 1.38; KEP-6012.
 """
 
 from collections import Counter
+from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from books import lost_wake_ups
 from build import Manifest, Story, composite, fact, group, node, pod
 from domain import events as ev
 from domain.conflict import stands
@@ -374,6 +378,35 @@ def test_a_node_that_holds_a_group_to_its_domain_undoes_a_decision() -> None:
     assert [stands(decision, event, story.state) for event in relabelled] == [False, True]
 
 
+@pytest.mark.parametrize(
+    ("known", "parent", "stood"),
+    [
+        pytest.param(True, "t", False, id="in a group that came to the tree"),
+        pytest.param(False, "t", False, id="in one of which nothing is known"),
+        pytest.param(True, "u", True, id="in another tree"),
+        pytest.param(True, None, True, id="in no tree"),
+    ],
+)
+def test_a_pod_that_runs_in_a_new_group_of_the_tree_undoes_a_decision(
+    known: bool, parent: str | None, stood: bool
+) -> None:
+    """It may run in another domain than the decision chose."""
+    story = Story(
+        node("n1", cpu="4", labels={"rack": "r1"}),
+        node("n2", cpu="4", labels={"rack": "r2"}),
+        composite("u", 1),
+        composite("t", 1, **rack()),
+        *leaf("a", 1, [1], parent="t"),
+    )
+    decision = decide(story.state, story.now)
+    assert decision is not None
+    assert decision.nodes == {"n1"}
+    if known:
+        story.add(*leaf("late", 1, [], parent=parent))
+    put = ev.Event(story.state.position + 1, story.now, fact(pod("late-0", group="late", node="n2")))
+    assert stands(decision, put, story.state) is stood
+
+
 def siblings(division: str, *objects: Manifest) -> tuple[bool, dict[str, int]]:
     """Whether the lean pass counted, and how many Pods of each group were bound in the first attempt."""
     story = Story(*objects).append(ev.SchedulerConfigured(siblings=division))
@@ -434,6 +467,80 @@ def test_how_siblings_divide(
     assert siblings(division, node("n", cpu=cores, labels={"rack": "r"}), *objects) == expected
 
 
+def nested(*below: Manifest, minimum: int = 2, **constraint: Manifest) -> list[Manifest]:
+    """A tree whose first group is a composite that needs one of `a1`, `a2` and what is `below` it."""
+    return [
+        composite("t", minimum),
+        inner("a", 1, parent="t", **constraint),
+        *leaf("a1", 2, [1, 1, 1], parent="a"),
+        *below,
+        *leaf("a2", 2, [1, 1], parent="a"),
+        *leaf("b", 2, [1, 1], parent="t"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cores", "objects", "expected"),
+    [
+        pytest.param("3", nested(), (False, {}), id="no use"),
+        pytest.param("4", nested(), (True, {"a1": 2, "b": 2}), id="one group of each"),
+        pytest.param("5", nested(), (True, {"a1": 3, "b": 2}), id="then members"),
+        pytest.param("6", nested(), (True, {"a1": 2, "a2": 2, "b": 2}), id="groups before members"),
+        pytest.param("7", nested(), (False, {"a1": 3, "a2": 2, "b": 2}), id="no need"),
+        pytest.param("6", nested(**rack()), (True, {"a1": 2, "a2": 2, "b": 2}), id="in a rack"),
+        pytest.param(
+            "6",
+            nested(inner("a3", 1, parent="a"), *leaf("x", 1, [1, 1], parent="a3")),
+            (True, {"a1": 2, "a2": 2, "b": 2}),
+            id="a composite beyond the minimum has no room",
+        ),
+        pytest.param(
+            "8",
+            nested(
+                inner("a3", 1, parent="a"),
+                *leaf("x", 1, [1, 1], parent="a3"),
+                *leaf("y", 1, [1], parent="a3"),
+            ),
+            (True, {"a1": 2, "a2": 2, "b": 2, "x": 1, "y": 1}),
+            id="a composite beyond the minimum goes beyond its own last",
+        ),
+        pytest.param(
+            "5",
+            nested(*leaf("a3", 1, [], parent="a"), pod("a3-0", cpu=1000, group="a3", node="n")),
+            (True, {"a1": 2, "b": 2}),
+            id="a group that runs is the one",
+        ),
+        pytest.param(
+            "3",
+            nested(*leaf("a3", 1, [], parent="a"), pod("a3-0", cpu=1000, group="a3", node="n")),
+            (True, {"b": 2}),
+            id="a group that runs is the one, and others have no room",
+        ),
+    ],
+)
+def test_composites_are_held_to_their_minimum_of_groups(
+    cores: str, objects: list[Manifest], expected: tuple[bool, dict[str, int]]
+) -> None:
+    assert siblings("lean", node("n", cpu=cores, labels={"rack": "r"}), *objects) == expected
+
+
+@pytest.mark.parametrize(
+    "above",
+    [pytest.param("a", id="the greedy pass has it"), pytest.param("c", id="only the lean pass has it")],
+)
+def test_an_error_in_a_group_that_the_lean_pass_comes_to_last_starts_nobody(above: str) -> None:
+    """One member of `z` runs where no zone is; without it, the lean pass would start the tree."""
+    objects = [
+        *nested(minimum=3),
+        inner("c", 1, parent="t"),
+        *leaf("c1", 1, [1], parent="c"),
+        *leaf("z", 2, [1], parent=above, **within("zone")),
+    ]
+    host, culprit = node("n", cpu="5"), pod("z-9", cpu=0, group="z", node="n")
+    assert siblings("lean", host, *objects) == (True, {"a1": 2, "b": 2, "c1": 1})
+    assert siblings("lean", host, *objects, culprit) == (False, {})
+
+
 def test_a_tree_of_racks_is_tried_again_when_anything_moves() -> None:
     """The first child takes the fuller rack: more use of one rack can make room in the other."""
     story = Story(
@@ -447,6 +554,69 @@ def test_a_tree_of_racks_is_tried_again_when_anything_moves() -> None:
     assert "1 scheduled, 0 remaining" in said(story, "CompositePodGroup/t")["CompositePodGroup/t"]
     story.wait(5).decide().add(pod("y", cpu="1", node="n2")).decide()
     assert set(said(story, "Pod/a-0", "Pod/a-1", "Pod/b-0", "Pod/b-3").values()) == {"bound"}
+
+
+TAINTS = [{"key": "k", "value": "v", "effect": "NoSchedule"}]
+
+
+@pytest.mark.parametrize(
+    ("other", "on_it", "comes"),
+    [
+        pytest.param(
+            node("c", cpu="8", labels={"rack": "r1"}, unschedulable=True), "8", False, id="cordoned"
+        ),
+        pytest.param(node("c", cpu="8", labels={"rack": "r1"}, taints=TAINTS), "8", False, id="tainted"),
+        pytest.param(node("c", cpu="8", labels={"rack": "r2"}, taints=TAINTS), "7", True, id="filled"),
+        pytest.param(node("c", cpu="900m", labels={"rack": "r2"}), "900m", True, id="too small"),
+    ],
+)
+def test_what_is_in_use_on_a_node_that_nobody_could_have_decides_about_racks(
+    other: Manifest, on_it: str, comes: bool
+) -> None:
+    """`a` chooses the fuller rack, whoever fills it; `b` fits into one of them only."""
+    story = Story(
+        node("n1", cpu="4", labels={"rack": "r1"}),
+        node("n2", cpu="3", labels={"rack": "r2"}),
+        other,
+        *([] if comes else [pod("x", cpu=on_it, node="c")]),
+        composite("t", 2),
+        *leaf("a", 1, [1], parent="t", **rack()),
+        *leaf("b", 1, [4], parent="t", **rack()),
+    ).decide()
+    assert "bound" not in said(story, "Pod/a-0", "Pod/b-0").values()
+    story.wait(60).decide()
+    if comes:
+        story.add(pod("x", cpu=on_it, node="c"))
+    else:
+        story.append(ev.PodDeleted(key="default/x", uid="uid-of-x", node="c"))
+    assert lost_wake_ups(story.state, story.now) == []
+    assert said(story.decide(), "Pod/a-0", "Pod/b-0") == {"Pod/a-0": "bound", "Pod/b-0": "bound"}
+
+
+@given(st.integers(0, 2**32))
+def test_nobody_who_chooses_racks_sleeps_where_another_choice_would_do(seed: int) -> None:
+    """Two racks of two nodes, one of which nobody could have, on which other Pods come and go."""
+    random = Random(seed)
+    hosts = [
+        node(f"n{number}", cpu=str(random.choice((2, 3, 4, 6))), labels={"rack": f"r{number % 2}"},
+             unschedulable=number > 1)
+        for number in range(4)
+    ]  # fmt: skip
+    tree = [composite("t", 2)]
+    for name in "ab":
+        cores = [random.choice((1, 2, 3, 4))] * random.choice((1, 2))
+        tree += leaf(name, random.choice((1, 2)), cores, parent="t", **rack())
+    story = Story(*hosts, *tree).decide()
+    on: dict[str, str] = {}
+    for number in range(12):
+        if on and random.random() < 0.4:
+            name = random.choice(sorted(on))
+            story.append(ev.PodDeleted(key=f"default/{name}", uid=f"uid-of-{name}", node=on.pop(name)))
+        else:
+            on[f"x{number}"] = f"n{random.randrange(4)}"
+            story.add(pod(f"x{number}", cpu=str(random.choice((1, 2, 4))), node=on[f"x{number}"]))
+        assert lost_wake_ups(story.state, story.now) == []
+        story.wait(120).decide()
 
 
 def test_an_error_about_domains_is_tried_again_when_a_node_changes() -> None:

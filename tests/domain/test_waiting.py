@@ -2,9 +2,10 @@
 
 import pytest
 
-from build import START, Manifest, Story, group, node, pod
+from build import START, Manifest, Story, composite, group, node, pod
 from domain.times import SECOND
 from domain.waiting import waiting_line
+from trees import leaf, rack
 
 
 def test_the_line_is_in_the_order_of_trying() -> None:
@@ -62,6 +63,16 @@ NEAR = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
             [TIGHT, group("g", 2), pod("g-0", cpu="2", group="g"), pod("g-1", cpu="3", group="g")],
             "a node that comes or goes, or any change on one that could have its Pods",
             id="members that differ",
+        ),
+        pytest.param(
+            [TIGHT, *leaf("g", 1, [2], **rack())],
+            "a node that comes or changes, or any change on one that could have its Pods",
+            id="a group that has to be in one domain",
+        ),
+        pytest.param(
+            [TIGHT, composite("t", 1), *leaf("g", 1, [2], parent="t", **rack())],
+            "any change of the nodes or of what is on them",
+            id="a tree with a group that chooses a domain",
         ),
         pytest.param(
             [TIGHT, pod("p", affinity=NEAR)],

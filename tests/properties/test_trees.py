@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from build import START, Manifest, Story, composite, node, pod
 from domain.events import GroupFinding, PodBound, SchedulerConfigured
-from domain.explaining.again import Again
+from domain.explaining.again import Again, lean_could_help
 from domain.explaining.findings import Recorded
 from domain.explaining.looks import look
 from domain.room import Room
@@ -236,8 +236,13 @@ def test_what_is_seen_again_is_what_was_decided(objects: list[Manifest], sibling
 
 @given(objects=worlds())
 def test_lean_is_said_to_help_where_it_does(objects: list[Manifest]) -> None:
-    again = made_again(Story(*objects))
+    story = Story(*objects)
+    again = made_again(story)
     lean = decide(Story(*objects).append(SchedulerConfigured(siblings="lean")).state, START)
     if again is None or lean is None or again.attempt.outcome not in ("unschedulable", "waitingOnPreemption"):
         return
-    assert again.starts_lean() == (lean.attempt.outcome == "scheduled")
+    starts = lean.attempt.outcome == "scheduled"
+    assert again.starts_lean() == starts
+    if starts:
+        story.append(*decide(story.state, story.now).payloads)
+        assert lean_could_help(story.why(again.attempt.entity))

@@ -71,6 +71,33 @@ def test_level_1_decides_nothing_again_where_nothing_can_come_of_it(
     assert asked == [2]
 
 
+ENOUGH = [
+    composite("t", 2),
+    *leaf("a", 1, [1], parent="t"),
+    *leaf("b", 1, [1, 2, 3], parent="t", **rack()),
+]
+
+
+@pytest.mark.parametrize("level", [1, 2])
+@pytest.mark.parametrize("subject", [TREE, "PodGroup/default/b", "Pod/default/b-2"])
+def test_what_members_beyond_the_minimum_lack(live: Live, subject: str, level: int) -> None:
+    """Their groups were given up with the tree, which places nobody any more: the log does not keep it."""
+    live.apply(node("n", cpu="2", labels={"rack": "r"}), node("m", cpu="9"), *ENOUGH).settle()
+    live.apply(node("m", cpu="0")).settle()
+    told = live.why(subject, level=level)
+    assert told.cause is not None
+    assert told.cause.path == (TREE, "PodGroup/default/b")
+    assert (told.cause.resource, told.cause.domain, told.cause.topology_key) == ("cpu", "r", "rack")
+    assert told.cause.text == (
+        "it has the 1 it needs, b-1 beyond them has no place: "
+        "it asks for 2 cpu, 1 is free on the best node, in rack r"
+    )
+    of_pod = subject.startswith("Pod/")
+    assert [shape.pods for shape in told.shapes] == ([("b-2",)] if of_pod else [("b-1",), ("b-2",)])
+    looked_at = {pod for shape in told.shapes for pod in shape.pods} if level > 1 else set()
+    assert {look.pod for look in told.looks} == looked_at
+
+
 def test_a_level_adds_and_changes_nothing_else(live: Live) -> None:
     live.apply(node("n", cpu="4"), *GREEDY).settle()
     usual, alike, full = (live.why(TREE, level=level) for level in (1, 2, 3))

@@ -321,7 +321,7 @@ CASES = [
             ]
         ),
         "CompositePodGroup/default/top",
-        ["configure siblings: lean, with which each PodGroup gets its minimum before any gets more"],
+        ["configure siblings: lean, with which each group gets its minimum before any gets more"],
         id="how siblings divide",
     ),
     pytest.param(
