@@ -31,10 +31,19 @@ class Branch(NamedTuple):
     def _least(self) -> "Branch":
         return self.lean()._replace(most=max(self.group.min_count - self.bound, 0))
 
-    @property
-    def holds_groups_back(self) -> bool:
-        """Whether it or a composite below it may not start all of its groups."""
-        return any(branch.most is not None and not branch.is_leaf for branch in self.each())
+    def turns(self) -> "Iterator[tuple[Branch, int | None]]":
+        """The children in order, each with the number of started groups with which it is not tried any
+        more; None if it is whatever happens.
+
+        Of the groups that a composite may start, those that run already come first.
+        """
+        if self.most is None:
+            yield from ((child, None) for child in self.children)
+            return
+        kept = sum(child.runs for child in self.children)
+        for child in self.children:
+            kept -= child.runs
+            yield child, None if child.runs else self.most - kept
 
     @property
     def runs(self) -> bool:

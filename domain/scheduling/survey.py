@@ -121,9 +121,11 @@ def _tally_children(branch: Branch, places: int) -> Tally:
     placed = scheduled = 0
     remaining = len(branch.children)
     misfit = False
-    for child in branch.children:
+    for child, enough in branch.turns():
         if feasible(minimum, scheduled, remaining) is Feasible.IMPOSSIBLE:
             break
+        if enough is not None and scheduled >= enough:
+            continue
         below = tally(child, places - placed)
         remaining -= 1
         scheduled += below.succeeded

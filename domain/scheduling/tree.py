@@ -250,16 +250,12 @@ def _try_children(branch: Branch, room: Room) -> Outcome:
     are more than it may start are not reached.
     """
     minimum = branch.group.min_count
-    runs = [branch.most is not None and child.runs for child in branch.children]
-    run_later = sum(runs)
     outcome = Outcome(branch, Status.SUCCESS, remaining=len(branch.children))
     open_ = feasible(minimum, 0, outcome.remaining) is not Feasible.IMPOSSIBLE
-    for child, child_runs in zip(branch.children, runs, strict=True):
-        enough = branch.most is not None and outcome.scheduled + run_later >= branch.most
-        if not open_ or (enough and not child_runs):
+    for child, enough in branch.turns():
+        if not open_ or (enough is not None and outcome.scheduled >= enough):
             outcome.children.append(_not_reached(child))
             continue
-        run_later -= child_runs
         result = _run(child, room)
         outcome.children.append(result)
         if result.status is Status.ERROR:
@@ -342,7 +338,7 @@ def _choose(branch: Branch, room: Room, *, alone: bool) -> Outcome:
             if trial.outcome.succeeded and trial.outcome.placed:
                 return _adopt(trial, room)
             shown = nominated
-    if len(numbers) > 1 and can_survey(branch) and not branch.holds_groups_back:
+    if len(numbers) > 1 and can_survey(branch):
         return _choose_by_survey(branch, room, numbers, shown)
     if len(numbers) > 1 and can_step(branch, room):
         return _choose_in_lockstep(branch, room, numbers, shown)
