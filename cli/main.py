@@ -161,12 +161,20 @@ def run(arguments: Sequence[str]) -> int:
 
 def main() -> None:
     """Run the command line of this process."""
+    _open_what_is_closed()
     if isinstance(sys.stdout, TextIOWrapper):
         codecs.register_error(_ESCAPED, _escaped)
         sys.stdout.reconfigure(errors=_ESCAPED)
     if "_GANGER_COMPLETE" in os.environ:
         ganger.main(prog_name="ganger")
     sys.exit(run(sys.argv[1:]))
+
+
+def _open_what_is_closed() -> None:
+    """Whoever closed a standard stream (`>&-`) has no use for it; files are not to take its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
 
 
 def _escaped(error: UnicodeError) -> tuple[str, int]:
