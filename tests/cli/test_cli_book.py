@@ -132,6 +132,11 @@ def test_how_long_to_look_for_what_would_help(book: Book, ganger: Ganger) -> Non
             id="since",
         ),
         pytest.param(
+            ["history", "pod", "held", "--limit", str(2**63)],
+            f"error: invalid value for '--limit': {2**63}",
+            id="a limit beyond 64 bits",
+        ),
+        pytest.param(
             ["history", "pod", "held", "--limit", "0"], "error: invalid value for '--limit': 0", id="limit"
         ),
         pytest.param(["replay", "nope.jsonl"], "error: nope.jsonl: No such file", id="no log"),
