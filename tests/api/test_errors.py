@@ -104,6 +104,12 @@ def test_an_answer_to_a_wrong_method_names_the_right_ones(api: Api) -> None:
         ),
         pytest.param(
             "application/json",
+            b"[" * 100_000,
+            (400, "BadRequest", "body: it is nested too deep"),
+            id="nested deeper than can be looked at",
+        ),
+        pytest.param(
+            "application/json",
             b"metadata: {}",
             (400, "BadRequest", "body: line 1, column 1: Expecting value"),
             id="YAML that is called JSON",
