@@ -6,6 +6,7 @@ from typing import Any
 from api.errors import MethodNotAllowed
 from api.list_options import check_list
 from api.listing import Continue, Page, decode_continue
+from api.queries import check_reached
 from api.reading import GetQuery, ListQuery, body_of, moment_asked
 from api.resource import GROUP_EVENTS, Resource
 from api.selectors import FieldSelector, only_value, parse_fields, parse_labels, selects_fields
@@ -69,6 +70,7 @@ def _candidates(
 
 def _moment(cluster: Cluster, query: ListQuery, resume: Continue | None) -> Moment:
     if resume is not None:
+        check_reached(cluster, resume.position, "continue")
         return Moment(resume.position, resume.now)
     exact = query.resource_version_match == "Exact"
     asked = moment_asked(cluster, query.at, query.resource_version, exact=exact)

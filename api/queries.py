@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated
 
-from fastapi import Query
+from fastapi import Path, Query
 
 from api.errors import bad_value
 from domain.errors import Expired
@@ -19,6 +19,7 @@ MOST_INT64 = 2**63 - 1
 
 At = Annotated[str | None, Query(description=AT)]
 After = Annotated[int, Query(ge=0, description="only events after this position")]
+Position = Annotated[int, Path(ge=0, description="a position of the log")]
 Limit = Annotated[int, Query(ge=1, le=10_000, description="at most so many")]
 Since = Annotated[str | None, Query(description=f"from this moment on: {FORMS}")]
 Until = Annotated[str | None, Query(description=f"up to and with this moment: {FORMS}")]

@@ -10,7 +10,7 @@ from fastapi.responses import Response
 
 from api.clusters import Existing
 from api.errors import bad_value
-from api.queries import After, Limit, check_reached
+from api.queries import After, Limit, Position, check_reached
 from api.replies import bytes_reply, item, items_body
 from api.schemas import AttemptPage, AttemptRecord, answers
 from api.subjects import subject_of
@@ -74,7 +74,7 @@ def attempts(
     summary="One decision",
     responses=answers(AttemptRecord, 400, 404),
 )
-def attempt(served: Existing, position: int) -> Response:
+def attempt(served: Existing, position: Position) -> Response:
     """The attempt at a position, what was decided with it, and the findings it refers to."""
     log = served.cluster.log
     event = log.get(position)

@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from api.clusters import Existing
 from api.errors import bad_value
 from api.following import MEDIA_TYPE, follow
-from api.queries import After, Limit, check_reached
+from api.queries import After, Limit, Position, check_reached
 from api.replies import JSON, bytes_reply, item, items_body, json_reply
 from api.schemas import Entry, Head, LogPage, answers
 from domain.errors import Expired
@@ -72,7 +72,7 @@ def head(served: Existing) -> Response:
 
 
 @router.get("/log/{position}", summary="One event", responses=answers(Entry, 400, 404, 410))
-def entry(served: Existing, position: int) -> Response:
+def entry(served: Existing, position: Position) -> Response:
     """The event at a position."""
     event = served.cluster.log.get(position)
     if event is None:
