@@ -11,6 +11,7 @@ from io import TextIOWrapper
 import click
 from click.shell_completion import CompletionItem
 
+from cli.console import visible
 from cli.errors import FromServer
 from cli.settings import DEFAULT_CLUSTER, DEFAULT_STORE, Settings
 from domain.errors import GangerError
@@ -192,7 +193,7 @@ def _told(error: click.ClickException) -> str:
 
 
 def _fail(line: str) -> int:
-    print(_one_line(line.splitlines()), file=sys.stderr)
+    print(visible(_one_line(line.splitlines())), file=sys.stderr)
     return USE_OR_FAILURE
 
 
