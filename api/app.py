@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 
 from api.clusters import Clusters
 from api.docs_page import router as docs_page
 from api.errors import add_error_handlers
 from api.pages import routes as pages
+from api.parameters import known_alone
 from api.prefix import ClusterPrefix
 from api.routers import (
     attempts,
@@ -65,7 +66,9 @@ def create_app(clusters: Clusters) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.clusters = clusters
-    for module in (book, queue, config, diff, whatif, attempts, log, state, replay, health, discovery):
+    for module in (book, queue, config, diff, whatif, attempts, log, state, replay):
+        app.include_router(module.router, dependencies=[Depends(known_alone)])
+    for module in (health, discovery):
         app.include_router(module.router)
     for router in (*objects.routers(), *kube_events.routers()):  # many, which are looked through last
         app.include_router(router)

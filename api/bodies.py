@@ -102,6 +102,8 @@ def _check_json(body: bytes) -> None:
         msgspec.json.decode(body, type=msgspec.Raw)
     except msgspec.DecodeError as error:
         raise BadRequest(f"body: {_fault(body) or error}") from error
+    except RecursionError as error:
+        raise BadRequest("body: it is nested too deep") from error
 
 
 def _fault(body: bytes) -> str | None:

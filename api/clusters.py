@@ -8,6 +8,7 @@ from typing import Annotated, cast
 from fastapi import Depends, Request
 from starlette.concurrency import run_in_threadpool
 
+from api.errors import bad_value
 from api.following import Tail
 from api.metrics import Metrics
 from api.prefix import KEY
@@ -17,7 +18,7 @@ from store.engine import Store
 from store.log import EventLog, stream_names
 from worker.active import ActiveWorker
 from worker.clocks import Clock
-from worker.cluster import Cluster
+from worker.cluster import CLUSTER_NAME, CLUSTER_NAME_RULE, Cluster
 from worker.requests import Requests
 
 log = logging.getLogger("ganger.api")
@@ -98,6 +99,8 @@ class Clusters:
 
     def _serve(self, name: str) -> Served:
         cluster = Cluster.open(self.store, name, clock=self._clock, verify=True)
+        if cluster.state.position == 0 and not CLUSTER_NAME.fullmatch(name):
+            raise bad_value("cluster", name, CLUSTER_NAME_RULE)
         self.metrics.watch(cluster)
         worker = ActiveWorker(cluster, timed=self.metrics.timer(cluster)) if self._work else None
         tail = Tail(self.store, name)

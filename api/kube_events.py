@@ -4,7 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 from api.errors import MethodNotAllowed
+from api.list_options import check_list
 from api.listing import Continue, Page, decode_continue
+from api.queries import check_reached
 from api.reading import GetQuery, ListQuery, body_of, moment_asked
 from api.resource import GROUP_EVENTS, Resource
 from api.selectors import FieldSelector, only_value, parse_fields, parse_labels, selects_fields
@@ -33,10 +35,11 @@ def list_events(
 ) -> dict[str, Any]:
     """An `EventList`, by namespace and name: of the last hour, or all of a Pod that the fields name.
 
-    Raises MethodNotAllowed for a watch, since they are stored nowhere, else as `get_event`.
+    Raises MethodNotAllowed for a watch, since they are stored nowhere, Invalid, else as `get_event`.
     """
     if query.watch:
         raise MethodNotAllowed("events cannot be watched: they follow from the log; list them again")
+    check_list(query)
     labels = parse_labels(query.label_selector)
     fields = parse_fields(query.field_selector, resource.kind.qualified)
     resume = decode_continue(query.resume) if query.resume else None
@@ -67,6 +70,7 @@ def _candidates(
 
 def _moment(cluster: Cluster, query: ListQuery, resume: Continue | None) -> Moment:
     if resume is not None:
+        check_reached(cluster, resume.position, "continue")
         return Moment(resume.position, resume.now)
     exact = query.resource_version_match == "Exact"
     asked = moment_asked(cluster, query.at, query.resource_version, exact=exact)

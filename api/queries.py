@@ -4,17 +4,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated
 
-from fastapi import Query
+from fastapi import Path, Query
 
 from api.errors import bad_value
+from domain.errors import Expired
 from domain.state import State
 from worker.cluster import Cluster
 from worker.moments import FORMS, Moment, moment_of, time_of
 
 AT = f"as of {FORMS}; now if left out"
 
+MOST_INT64 = 2**63 - 1
+"""The largest number that Kubernetes' API has."""
+
 At = Annotated[str | None, Query(description=AT)]
 After = Annotated[int, Query(ge=0, description="only events after this position")]
+Position = Annotated[int, Path(ge=0, description="a position of the log")]
 Limit = Annotated[int, Query(ge=1, le=10_000, description="at most so many")]
 Since = Annotated[str | None, Query(description=f"from this moment on: {FORMS}")]
 Until = Annotated[str | None, Query(description=f"up to and with this moment: {FORMS}")]
@@ -26,6 +31,13 @@ def moment(cluster: Cluster, at: str, field: str = "at") -> Moment:
         return moment_of(cluster, at)
     except ValueError as error:
         raise bad_value(field, at, str(error)) from error
+
+
+def check_reached(cluster: Cluster, position: int, field: str) -> None:
+    """Raise Expired if the parameter `field` is a position in the future."""
+    head = cluster.log.head().position
+    if position > head:
+        raise Expired(f"{field} {position} is in the future: the log ends at {head}")
 
 
 @contextmanager

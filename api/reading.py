@@ -6,11 +6,10 @@ from pydantic import BaseModel, Field
 
 from api.errors import bad_value
 from api.listing import Page, Selection, decode_continue, encode_continue, list_objects
-from api.queries import AT, moment
+from api.queries import AT, MOST_INT64, check_reached, moment
 from api.resource import Resource
 from api.selectors import parse_fields, parse_labels
 from domain.admission.kinds import not_found
-from domain.errors import Expired
 from domain.state import State
 from worker.cluster import Cluster
 from worker.moments import Moment
@@ -38,7 +37,7 @@ class ListQuery(GetQuery, Selectors):
     resource_version_match: str | None = Field(
         None, alias="resourceVersionMatch", description="`Exact`: as of that position; else `NotOlderThan`"
     )
-    limit: int = Field(0, ge=0, description="at most so many; 0 for all")
+    limit: int = Field(0, ge=0, le=MOST_INT64, description="at most so many; 0 for all")
     resume: str = Field("", alias="continue", description="the token of the page before")
     watch: bool = Field(False, description="follow the list: a line of JSON for each change")
     allow_watch_bookmarks: bool = Field(
@@ -47,7 +46,9 @@ class ListQuery(GetQuery, Selectors):
     send_initial_events: bool | None = Field(
         None, alias="sendInitialEvents", description="begin a watch with what there is, then a bookmark"
     )
-    timeout_seconds: int = Field(0, alias="timeoutSeconds", ge=0, description="when a watch ends")
+    timeout_seconds: int = Field(
+        0, alias="timeoutSeconds", ge=0, le=MOST_INT64, description="when a watch ends"
+    )
 
 
 def get_object(
@@ -117,6 +118,8 @@ def moment_asked(
 ) -> Moment | None:
     """The moment that is asked about, None for the present. Raises BadRequest, Expired for the future."""
     if at is not None:
+        if version not in (None, "", "0"):
+            raise bad_value("at", at, "a resourceVersion says another moment: give one of them")
         return moment(cluster, at)
     if version in (None, "", "0"):
         return None
@@ -124,7 +127,7 @@ def moment_asked(
     position = position_of(version)
     if exact:
         return moment(cluster, version)
-    check_reached(cluster, position)
+    check_reached(cluster, position, "resourceVersion")
     return None
 
 
@@ -133,13 +136,6 @@ def position_of(version: str) -> int:
     if not (version.isascii() and version.isdecimal()):
         raise bad_value("resourceVersion", version, "must be a position of the log")
     return int(version)
-
-
-def check_reached(cluster: Cluster, position: int) -> None:
-    """Raise Expired for a position in the future."""
-    head = cluster.log.head().position
-    if position > head:
-        raise Expired(f"resourceVersion {position} is in the future: the log ends at {head}")
 
 
 def _list_metadata(page: Page) -> dict[str, Any]:

@@ -6,25 +6,20 @@ from typing import Final
 from fastapi.responses import Response, StreamingResponse
 
 from api.clusters import Served
-from api.errors import bad_value
+from api.list_options import check_watch
 from api.listing import list_objects
-from api.reading import ListQuery, check_reached, position_of, selection_of
+from api.queries import check_reached
+from api.reading import ListQuery, position_of, selection_of
 from api.replies import JSON
 from api.resource import Resource
 from api.tables import Tables
 from api.watching import INITIAL_EVENTS_END, Form, Watch, bookmark, error_line, object_line, too_old, watch
-from domain.admission import faults
-from domain.admission.kinds import Kind
-from domain.errors import Cause, Expired
+from domain.errors import Expired
 from worker.cluster import Cluster
 
 LONGEST_S: Final = 3600.0
 """Seconds after which a watch ends that is not given a time."""
 
-_NOT_OLDER_THAN: Final = "NotOlderThan"
-_OPTIONS: Final = Kind(
-    name="ListOptions", group="meta.k8s.io", versions=("v1",), plural="listoptions", short=()
-)
 _HEADERS: Final = {"Cache-Control": "no-cache, private", "X-Accel-Buffering": "no"}
 
 
@@ -35,7 +30,7 @@ def watch_reply(
 
     Raises BadRequest and Invalid; that the position is out of reach is said in the stream, as in Kubernetes.
     """
-    _check(query)
+    check_watch(query)
     asked = Watch(
         resource=resource,
         selection=selection_of(resource, namespace, query),
@@ -45,7 +40,7 @@ def watch_reply(
     )
     position = position_of(query.resource_version or "0")
     try:
-        check_reached(served.cluster, position)
+        check_reached(served.cluster, position, "resourceVersion")
         if _begins_with_what_there_is(query, position):
             first, position = _what_there_is(served, asked, query)
         else:
@@ -87,27 +82,3 @@ def _what_there_is(served: Served, asked: Watch, query: ListQuery) -> tuple[byte
     if query.send_initial_events and asked.bookmarks:
         lines.append(bookmark(asked.resource, page.position, {INITIAL_EVENTS_END: "true"}))
     return b"".join(lines), page.position
-
-
-def _check(query: ListQuery) -> None:
-    """Raise Invalid, in Kubernetes' words, for parameters that do not go together."""
-    if query.at is not None:
-        raise bad_value("at", query.at, "a watch is of the present: it begins at a resourceVersion")
-    found = []
-    match = query.resource_version_match or ""
-    if query.send_initial_events is not None and match != _NOT_OLDER_THAN:
-        found.append(
-            _forbidden(f"sendInitialEvents requires setting resourceVersionMatch to {_NOT_OLDER_THAN}")
-        )
-    if match and query.send_initial_events is None:
-        found.append(
-            _forbidden("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided")
-        )
-    if match and match != _NOT_OLDER_THAN:
-        found.append(faults.not_supported("resourceVersionMatch", match, [_NOT_OLDER_THAN]))
-    if found:
-        raise faults.refusal(_OPTIONS, "", found)
-
-
-def _forbidden(detail: str) -> Cause:
-    return faults.forbidden("resourceVersionMatch", detail)

@@ -12,6 +12,7 @@ from api.deleting import DeleteOptions, Deletion, gone
 from api.errors import bad_value
 from api.listing import Page
 from api.patches import Change
+from api.queries import MOST_INT64
 from api.reading import body_of
 from api.replacing import Replacing, name_of
 from api.replies import json_reply
@@ -71,6 +72,8 @@ async def delete(
     grace = options.grace_period_seconds
     if grace is not None and grace < 0:
         raise bad_value("gracePeriodSeconds", grace, "must be greater than or equal to 0")
+    if grace is not None and grace > MOST_INT64:
+        raise bad_value("gracePeriodSeconds", grace, f"must be less than or equal to {MOST_INT64}")
     deletion = Deletion(kind, kind.key_of(namespace, name), grace=grace, preconditions=options.preconditions)
     answer = await _ask(served, deletion, about=_about(resource, namespace, name), dry_run=dry_run)
     if answer.shown is None:

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from http.client import HTTPException
 from typing import Any, TypeVar
 from urllib.error import HTTPError, URLError
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import Request, urlopen
 
 import msgspec
 
 from cli.errors import CannotDo, FromServer
+from cli.opening import check_cluster_name
 from cli.settings import DEFAULT_CLUSTER
 from domain.admission.kinds import Kind
 from domain.difference import Difference
@@ -40,9 +41,10 @@ class Client:
 
     def __init__(self, url: str, cluster: str) -> None:
         self._base = (url if "://" in url else f"http://{url}").rstrip("/")
-        if not self._base.startswith(("http://", "https://")):
-            raise CannotDo(f"{url} is not the URL of a server: it begins with http:// or https://")
+        if not _is_url(self._base):
+            raise CannotDo(f"{url!r} is not the URL of a server, such as http://127.0.0.1:8470")
         if cluster != DEFAULT_CLUSTER:
+            check_cluster_name(cluster)
             self._base += f"/clusters/{quote(cluster, safe='')}"
         self.warnings: list[str] = []
 
@@ -139,6 +141,15 @@ class Client:
         """The warnings since the last call."""
         taken, self.warnings = self.warnings, []
         return taken
+
+
+def _is_url(text: str) -> bool:
+    """Whether requests can be sent there: a scheme that is spoken, a host, a port that there is."""
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 class _Item(msgspec.Struct):

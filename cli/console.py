@@ -39,15 +39,30 @@ STYLES: Mapping[str, str] = {
 
 GAP = "   "
 
+_PICTURES: Mapping[int, int] = (
+    {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"}
+    | {0x7F: 0x2421}
+    | dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
+)
+"""What stands for each letter that a terminal would obey."""
+
+
+def visible(text: str) -> str:
+    """`text` as it can be read: what a user wrote into an object gives a terminal no orders.
+
+    Each letter stays one, so that columns and styles stay where they are.
+    """
+    return text.translate(_PICTURES)
+
 
 def note(text: str) -> None:
     """Tell something beside the result."""
-    print(text, file=sys.stderr)
+    print(visible(text), file=sys.stderr)
 
 
 def warn(text: str) -> None:
     """Print a warning of admission, as kubectl does."""
-    print(f"Warning: {text}", file=sys.stderr)
+    print(f"Warning: {visible(text)}", file=sys.stderr)
 
 
 class _Notes(logging.Handler):
@@ -92,7 +107,7 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
     On a terminal the words of `STYLES` are coloured.
     """
-    lines = align([headers, *rows])
+    lines = [visible(line) for line in align([headers, *rows])]
     if not wants_colour(sys.stdout):
         print("\n".join(lines))
         return
@@ -110,6 +125,7 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 def print_text(text: "Text") -> None:
     """Print a text in its colours, or without where they are not wanted."""
+    text.plain = visible(text.plain)
     if wants_colour(sys.stdout):
         _console(sys.stdout).print(text)
     else:

@@ -11,6 +11,7 @@ from io import TextIOWrapper
 import click
 from click.shell_completion import CompletionItem
 
+from cli.console import visible
 from cli.errors import FromServer
 from cli.settings import DEFAULT_CLUSTER, DEFAULT_STORE, Settings
 from domain.errors import GangerError
@@ -161,12 +162,20 @@ def run(arguments: Sequence[str]) -> int:
 
 def main() -> None:
     """Run the command line of this process."""
+    _open_what_is_closed()
     if isinstance(sys.stdout, TextIOWrapper):
         codecs.register_error(_ESCAPED, _escaped)
         sys.stdout.reconfigure(errors=_ESCAPED)
     if "_GANGER_COMPLETE" in os.environ:
         ganger.main(prog_name="ganger")
     sys.exit(run(sys.argv[1:]))
+
+
+def _open_what_is_closed() -> None:
+    """Whoever closed a standard stream (`>&-`) has no use for it; files are not to take its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
 
 
 def _escaped(error: UnicodeError) -> tuple[str, int]:
@@ -184,7 +193,7 @@ def _told(error: click.ClickException) -> str:
 
 
 def _fail(line: str) -> int:
-    print(_one_line(line.splitlines()), file=sys.stderr)
+    print(visible(_one_line(line.splitlines())), file=sys.stderr)
     return USE_OR_FAILURE
 
 

@@ -12,7 +12,7 @@ from store.engine import Store, open_store
 from store.errors import StoreMissing
 from store.log import EventLog, stream_names
 from worker.clocks import Clock, SystemClock
-from worker.cluster import Cluster
+from worker.cluster import CLUSTER_NAME, CLUSTER_NAME_RULE, Cluster
 
 
 @contextmanager
@@ -46,6 +46,7 @@ def open_for_writing(
     """
     with opened(settings, create=True, durable=durable) as store:
         cluster = Cluster.open(store, settings.cluster, clock=clock or SystemClock(), verify=verify)
+        _check_name(cluster, settings)
         yield cluster
         _tell_notes(cluster)
 
@@ -62,7 +63,9 @@ def open_for_trying(settings: Settings) -> Iterator[Cluster]:
                 yield cluster
         return
     try:
-        yield Cluster.open(store, settings.cluster, clock=SystemClock())
+        cluster = Cluster.open(store, settings.cluster, clock=SystemClock())
+        _check_name(cluster, settings)
+        yield cluster
     finally:
         store.close()
 
@@ -75,6 +78,18 @@ def opened(settings: Settings, *, create: bool, durable: bool = True) -> Iterato
         yield store
     finally:
         store.close()
+
+
+def check_cluster_name(name: str) -> None:
+    """Raise CannotDo for a name that cannot stand in the path of a URL."""
+    if not CLUSTER_NAME.fullmatch(name):
+        raise CannotDo(f"--cluster: {name!r} {CLUSTER_NAME_RULE}")
+
+
+def _check_name(cluster: Cluster, settings: Settings) -> None:
+    """Check the name of a cluster that is yet to be made; one that is there is used under any name."""
+    if cluster.state.position == 0:
+        check_cluster_name(settings.cluster)
 
 
 def _no_such_cluster(store: Store, name: str) -> CannotDo:

@@ -59,9 +59,18 @@ class SecondsText(click.ParamType):
         if not isinstance(value, str):
             return value
         number = value.removesuffix("s")
-        if not number.replace(".", "", 1).isdecimal():
+        if not (number.isascii() and number.replace(".", "", 1).isdecimal()):
             self.fail(f"{value!r} is no number of seconds, such as 5s or 0.5", param, ctx)
         return float(number)
+
+
+class WholeNumber(click.IntRange):
+    """A whole number that 64 bits hold, as numbers of the API are."""
+
+    name = "whole number"
+
+    def __init__(self, least: int, most: int = 2**63 - 1) -> None:
+        super().__init__(least, most)
 
 
 namespace_option: Decorator = click.option(

@@ -12,6 +12,8 @@ _DRIVERS = {"sqlite": "sqlite+pysqlite", "postgresql": "postgresql+psycopg", "po
 
 def parse_location(location: str) -> URL:
     """The URL that `location` means. Raises StoreError for a database that ganger does not speak to."""
+    if not location:
+        raise StoreError("the store has no name: give a path or a database URL")
     if "://" not in location:
         return URL.create("sqlite+pysqlite", database=location)
     try:

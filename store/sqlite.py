@@ -34,7 +34,10 @@ _ERRORS: dict[int, tuple[type[errors.StoreError], str]] = {
     sqlite3.SQLITE_FULL: (errors.StoreFull, "cannot grow, the disk or quota is full: free some space"),
     sqlite3.SQLITE_CANTOPEN: (
         errors.StoreUnavailable,
-        "cannot be opened: check that its folder exists and the permissions of both",
+        (
+            "cannot be opened: check that its folder exists and the permissions of both; where nothing can be"
+            " written, read it as sqlite:///file:PATH?immutable=1&uri=true"
+        ),
     ),
     sqlite3.SQLITE_PERM: (errors.StoreUnavailable, "may not be opened: check its permissions"),
     sqlite3.SQLITE_NOTADB: (

@@ -10,7 +10,7 @@ from fastapi.responses import Response
 
 from api.clusters import Existing
 from api.errors import bad_value
-from api.queries import After, Limit
+from api.queries import After, Limit, Position, check_reached
 from api.replies import bytes_reply, item, items_body
 from api.schemas import AttemptPage, AttemptRecord, answers
 from api.subjects import subject_of
@@ -47,7 +47,7 @@ Outcome = Annotated[str | None, Query(description=f"only attempts that ended so:
 @router.get(
     "/attempts",
     summary="Attempts, newest first",
-    responses=answers(AttemptPage, 400, 404),
+    responses=answers(AttemptPage, 400, 404, 410),
 )
 def attempts(
     served: Existing,
@@ -60,6 +60,7 @@ def attempts(
     """Each with what it found; what was decided with it is under its position."""
     if outcome is not None and outcome not in OUTCOMES:
         raise bad_value("outcome", outcome, f"must be one of {', '.join(OUTCOMES)}")
+    check_reached(served.cluster, after, "after")
     until = None if before is None else before - 1
     subject = None if entity is None else subject_of(entity)
     found = _attempts(served.cluster.log, subject, outcome, after, until)
@@ -73,7 +74,7 @@ def attempts(
     summary="One decision",
     responses=answers(AttemptRecord, 400, 404),
 )
-def attempt(served: Existing, position: int) -> Response:
+def attempt(served: Existing, position: Position) -> Response:
     """The attempt at a position, what was decided with it, and the findings it refers to."""
     log = served.cluster.log
     event = log.get(position)

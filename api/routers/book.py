@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from api.clusters import Existing
 from api.errors import bad_value
-from api.queries import At, moment, time
+from api.queries import At, check_reached, moment, time
 from api.replies import bytes_reply, items_body, json_reply
 from api.schemas import Explanation, LogPage, answers
 from api.subjects import kind_in_path
@@ -51,7 +51,7 @@ Deadline = Annotated[
 
 _HISTORY: dict[str, Any] = {
     "summary": "History of an object",
-    "responses": answers(LogPage, 400, 404) | {304: {"description": "as the client has it"}},
+    "responses": answers(LogPage, 400, 404, 410) | {304: {"description": "as the client has it"}},
 }
 _WHY: dict[str, Any] = {
     "summary": "Why an object is where it is",
@@ -101,7 +101,8 @@ def why_it_is_cluster_wide(
 
 def _history(cluster: Cluster, kind: Kind, key: str, query: HistoryQuery, known: str | None) -> Response:
     after = query.after
-    since, until = time(cluster, "since", query.since), time(cluster, "until", query.until or query.at)
+    check_reached(cluster, after, "after")
+    since, until = time(cluster, "since", query.since), _until(cluster, query)
     if since is not None:
         after = max(after, cluster.log.position_at(since - 1))
     last = None if until is None else cluster.log.position_at(until)
@@ -110,11 +111,25 @@ def _history(cluster: Cluster, kind: Kind, key: str, query: HistoryQuery, known:
         raise not_found(kind, key.rpartition("/")[2])
     page, more = events[: query.limit], len(events) > query.limit
     tag = _tag(page, more=more)
-    if known is not None and tag in known:
+    if _knows(known, tag):
         return Response(status_code=304, headers={"ETag": tag})
     reply = bytes_reply(items_body(page, next=page[-1].position if more else None))
     reply.headers["ETag"] = tag
     return reply
+
+
+def _until(cluster: Cluster, query: HistoryQuery) -> int | None:
+    """The time up to which is asked, by either of its names. Raises as `moment` does."""
+    if query.at is None:
+        return time(cluster, "until", query.until)
+    if query.until is not None:
+        raise bad_value("at", query.at, "it means the same as until: give one of them")
+    return time(cluster, "at", query.at)
+
+
+def _knows(known: str | None, tag: str) -> bool:
+    """Whether what If-None-Match names is what there is (RFC 9110 §13.1.2)."""
+    return known is not None and (known.strip() == "*" or tag in known)
 
 
 def _tag(page: Sequence[StoredEvent], *, more: bool) -> str:

@@ -1,4 +1,4 @@
-"""Whether the server lives and is ready, and its metrics."""
+"""Whether the server lives and is ready, also for probes that ask by HEAD, and its metrics."""
 
 from fastapi import APIRouter
 from fastapi.responses import PlainTextResponse, Response
@@ -10,12 +10,15 @@ from domain.errors import GangerError
 router = APIRouter(tags=["health"])
 
 
+@router.head("/livez", include_in_schema=False)
 @router.get("/livez", summary="Whether the process lives", response_class=PlainTextResponse)
 async def livez() -> Response:
     """`ok` whenever it can be said at all."""
     return PlainTextResponse("ok")
 
 
+@router.head("/readyz", include_in_schema=False)
+@router.head("/healthz", include_in_schema=False)
 @router.get("/readyz", summary="Whether requests can be served", response_class=PlainTextResponse)
 @router.get("/healthz", summary="The same", response_class=PlainTextResponse)
 def readyz(clusters: AllClusters) -> Response:

@@ -12,7 +12,7 @@ from api.resource import CORE_EVENTS, GROUP_EVENTS, Resource
 from api.schemas import Object, ObjectList, answers
 from api.tables import Tables
 
-_ANSWERS = (400, 404, 405, 410)
+_ANSWERS = (400, 404, 405, 410, 422)
 
 Get = Annotated[GetQuery, Query()]
 List = Annotated[ListQuery, Query()]

@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from api.clusters import Existing
 from api.errors import bad_value
 from api.following import MEDIA_TYPE, follow
-from api.queries import After, Limit
+from api.queries import After, Limit, Position, check_reached
 from api.replies import JSON, bytes_reply, item, items_body, json_reply
 from api.schemas import Entry, Head, LogPage, answers
 from domain.errors import Expired
@@ -40,7 +40,7 @@ _OTHER_FORMS = {form: {"schema": {"type": "string"}} for form in (LINES, MEDIA_T
 @router.get(
     "/log",
     summary="Events as stored",
-    responses=answers(LogPage, 400, 404) | {200: {"model": LogPage, "content": _OTHER_FORMS}},
+    responses=answers(LogPage, 400, 404, 410) | {200: {"model": LogPage, "content": _OTHER_FORMS}},
 )
 async def log(
     served: Existing,
@@ -52,9 +52,11 @@ async def log(
     """Oldest first, byte for byte. Followed as server-sent events, the id of each is its position."""
     events = served.cluster.log
     if MEDIA_TYPE in accept:
-        start = _resume(last_event_id, after)
+        field, start = _resume(last_event_id, after)
+        await run_in_threadpool(check_reached, served.cluster, start, field)
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(follow(events, served.tail, start), media_type=MEDIA_TYPE, headers=headers)
+    await run_in_threadpool(check_reached, served.cluster, after, "after")
     found = await run_in_threadpool(_read, events, after, limit + 1)
     page = found[:limit]
     if LINES in accept:
@@ -70,7 +72,7 @@ def head(served: Existing) -> Response:
 
 
 @router.get("/log/{position}", summary="One event", responses=answers(Entry, 400, 404, 410))
-def entry(served: Existing, position: int) -> Response:
+def entry(served: Existing, position: Position) -> Response:
     """The event at a position."""
     event = served.cluster.log.get(position)
     if event is None:
@@ -78,13 +80,13 @@ def entry(served: Existing, position: int) -> Response:
     return json_reply(_place(event.position, event.hash, event.at) | {"event": msgspec.Raw(event.line)})
 
 
-def _resume(last_event_id: str | None, after: int) -> int:
-    """Where a follower goes on. Raises BadRequest for an id that is no position."""
+def _resume(last_event_id: str | None, after: int) -> tuple[str, int]:
+    """What says where a follower goes on, and where. Raises BadRequest for an id that is no position."""
     if not last_event_id:
-        return after
+        return "after", after
     if not (last_event_id.isascii() and last_event_id.isdecimal()):
         raise bad_value("Last-Event-ID", last_event_id, "must be a position of the log")
-    return int(last_event_id)
+    return "Last-Event-ID", int(last_event_id)
 
 
 def _read(events: EventLog, after: int, count: int) -> list[StoredEvent]:

@@ -11,6 +11,7 @@ from api import writing
 from api.bodies import MEDIA_TYPES, read_manifest, read_object
 from api.clusters import Existing, PerhapsNew, Served
 from api.deleting import read_options
+from api.list_options import check_list
 from api.listing import list_objects
 from api.patches import JSON_PATCH, PATCH_TYPES, Change, read_patch
 from api.reading import GetQuery, ListQuery, Selectors, get_object, list_body, selection_of
@@ -95,6 +96,7 @@ def _listed(
     tables = Tables(request)
     if query.watch:
         return watch_reply(served, resource, namespace, query, tables)
+    check_list(query)
     return tables.list_reply(served.cluster, resource, list_body(served.cluster, resource, namespace, query))
 
 

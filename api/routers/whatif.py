@@ -23,7 +23,7 @@ from worker.whatif import DEADLINE_S, whatif
 router = APIRouter(prefix="/ganger/v1", tags=["ganger"])
 
 
-class Target(Wire):
+class Target(Wire, extra="forbid"):
     """An object to delete."""
 
     kind: str
@@ -86,6 +86,8 @@ def _question(document: dict[str, Any]) -> Question:
         field = ".".join(str(part) for part in first["loc"])
         if first["type"] == "missing":
             raise BadRequest(f"{field}: Required value") from error
+        if first["type"] == "extra_forbidden":
+            raise BadRequest(f"{field}: there is no such field") from error
         rule = first["msg"].replace("Input should be", "must be")
         raise bad_value(field, first["input"], rule) from error
 

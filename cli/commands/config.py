@@ -14,16 +14,22 @@ from cli.settings import Settings, pass_settings
 from domain.configuration import CONFIGURATION, configuration_of
 
 
-@click.group(invoke_without_command=True)
-@click.pass_context
-def command(context: click.Context) -> None:
+class _ShowUnlessSaid(click.Group):
+    """Without a command, what is given are options of `show`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does it, once the command is named."""
+        named = bool(args) and (not args[0].startswith("-") or args[0] in ctx.help_option_names)
+        return super().parse_args(ctx, args if named else ["show", *args])
+
+
+@click.group(cls=_ShowUnlessSaid)
+def command() -> None:
     """Show or set the configuration of the scheduler.
 
     It is a KubeSchedulerConfiguration of kubescheduler.config.k8s.io/v1, kept in the log like
     everything else. Without a command this is `show`.
     """
-    if context.invoked_subcommand is None:
-        context.invoke(show)
 
 
 @command.command()
@@ -31,9 +37,7 @@ def command(context: click.Context) -> None:
 @options.at_option
 @options.server_option
 @pass_settings
-def show(
-    settings: Settings, output: str | None = None, at: str | None = None, server: str | None = None
-) -> None:
+def show(settings: Settings, output: str | None, at: str | None, server: str | None) -> None:
     """Print the configuration in force, in a form that `set` takes."""
     from cli.dumping import dump
 

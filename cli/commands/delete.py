@@ -30,7 +30,7 @@ PROTECTED = {
 @options.namespace_option
 @click.option(
     "--grace-period",
-    type=click.IntRange(min=0),
+    type=options.WholeNumber(0),
     metavar="SECONDS",
     help="How long Pods have to end; else as they say themselves.",
 )
@@ -75,7 +75,9 @@ def command(
 def _targets(
     words: tuple[str, ...], files: tuple[str, ...], namespace: str, *, recursive: bool
 ) -> list[Target]:
-    if bool(words) is bool(files):
+    if words and files:
+        raise click.UsageError("name objects, or say which manifests they are in by -f: not both")
+    if not words and not files:
         raise click.UsageError("say what to delete: KIND NAME, KIND/NAME or -f PATH")
     if words:
         targets = options.parse_targets(words)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import click
 
 from cli import options
+from cli.console import visible
 from cli.objects import Objects, Shown
 from cli.settings import Settings, pass_settings
 from cli.sources import open_objects
@@ -34,7 +35,7 @@ def command(
             told = Told(_pods_of(objects, kind, shown), objects.events(kind, shown), entries)
             if number:
                 print("\n")
-            print("\n".join(describe_lines(kind, shown, objects.facts, told)))
+            print(visible("\n".join(describe_lines(kind, shown, objects.facts, told))))
 
 
 def _pods_of(objects: Objects, kind: Kind, shown: Shown) -> Sequence[Shown]:

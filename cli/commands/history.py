@@ -20,7 +20,7 @@ from worker.history import Entry
 @options.namespace_option
 @click.option("--since", metavar="MOMENT", help="From this position, RFC 3339 time or age (-2h) on.")
 @click.option("--until", "--at", "until", metavar="MOMENT", help="Up to this position, time or age.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most so many, the oldest ones.")
+@click.option("--limit", type=options.WholeNumber(1), metavar="N", help="At most so many, the oldest ones.")
 @options.output_option("json", "wide")
 @options.server_option
 @pass_settings

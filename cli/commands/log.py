@@ -114,9 +114,10 @@ def import_(settings: Settings, file: Path) -> None:
     imported, and decisions are made anew as time goes on in them.
     """
     from cli.archives import reading
-    from cli.opening import opened
+    from cli.opening import check_cluster_name, opened
     from store.archive import import_log, may_be_archive
 
+    check_cluster_name(settings.cluster)
     with reading(file) as source, progress("importing") as bar:
         first = source.readline()
         if not may_be_archive(first):

@@ -2,13 +2,19 @@
 
 import click
 
+from cli import options
 from cli.settings import Settings, pass_settings
 
 
 @click.command()
 @click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="Where to listen.")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), metavar="PORT", default=8470, show_default=True, help="0: any."
+    "--port",
+    type=options.WholeNumber(0, 65535),
+    metavar="PORT",
+    default=8470,
+    show_default=True,
+    help="0: any.",
 )
 @click.option("--no-worker", is_flag=True, help="Only answer; another process decides.")
 @pass_settings

@@ -4,16 +4,17 @@ from pathlib import Path
 
 import click
 
+from cli import options
 from cli.console import note, progress
 from cli.settings import Settings, pass_settings
 
 
 @click.command()
 @click.argument("trace", type=click.Path(path_type=Path))
-@click.option("--nodes", type=click.IntRange(min=1), metavar="N", help="On the first N nodes only.")
+@click.option("--nodes", type=options.WholeNumber(1), metavar="N", help="On the first N nodes only.")
 @click.option(
     "--speedup",
-    type=click.IntRange(min=1),
+    type=options.WholeNumber(1),
     default=1,
     show_default=True,
     metavar="N",

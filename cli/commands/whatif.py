@@ -87,7 +87,8 @@ def command(
     else:
         print_text(render_whatif(found))
     if save is not None:
-        note(f"Kept as cluster {save}: ganger --cluster {save} queue, why, history, replay")
+        asked = "queue, why, history, replay" if server is None else f"queue, why, history --server {server}"
+        note(f"Kept as cluster {save}: ganger --cluster {save} {asked}")
     return 0 if found.same else 1
 
 

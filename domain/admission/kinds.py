@@ -1,6 +1,6 @@
 """The kinds of object that ganger takes, what they are called, and how they are addressed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -115,14 +115,23 @@ def kind_named(text: str) -> Kind:
     """The kind that `text` means: singular, plural or short, in any case. Raises NotFound."""
     kind = _BY_NAME.get(text.lower())
     if kind is None:
-        known = ", ".join(kind.plural for kind in KINDS)
-        raise NotFound(f'the server doesn\'t have a resource type "{text}" (it has {known})', kind=text)
+        raise _no_such_kind(text, KINDS)
     return kind
 
 
 def readable_kind_named(text: str) -> Kind:
     """As `kind_named`, but Events are among the kinds: they can be read, and nothing else."""
-    return EVENT if text.lower() in ("event", "events", *EVENT.short) else kind_named(text)
+    if text.lower() in ("event", "events", *EVENT.short):
+        return EVENT
+    kind = _BY_NAME.get(text.lower())
+    if kind is None:
+        raise _no_such_kind(text, (*KINDS, EVENT))
+    return kind
+
+
+def _no_such_kind(text: str, known: Iterable[Kind]) -> NotFound:
+    names = ", ".join(kind.plural for kind in known)
+    return NotFound(f'the server doesn\'t have a resource type "{text}" (it has {names})', kind=text)
 
 
 def kind_of(manifest: Mapping[str, Any]) -> Kind:

@@ -134,8 +134,28 @@ def test_a_history_is_sent_once(rejected: Api) -> None:
     tag = rejected.client.get(path).headers["etag"]
     again = rejected.client.get(path, headers={"If-None-Match": tag})
     assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
+    for known in ("*", f'"other", W/{tag}'):
+        assert rejected.client.get(path, headers={"If-None-Match": known}).status_code == 304
     rejected.post(PODS, pod("c", group="g"))
     assert rejected.client.get(path, headers={"If-None-Match": tag}).status_code == 200
+
+
+@pytest.mark.parametrize("name", ["at", "since", "until"])
+def test_a_moment_that_is_none_is_told_by_its_name(rejected: Api, name: str) -> None:
+    assert rejected.refused("GET", f"{GANG}/history?{name}=x")[2].startswith(f'{name}: Invalid value: "x"')
+
+
+def test_a_parameter_that_a_route_does_not_have_is_refused(api: Api) -> None:
+    api.post(NODES, node("n"))
+    own = {path: each for path, each in api.app.openapi()["paths"].items() if path.startswith(f"{BOOK}/")}
+    assert len(own) > 10
+    for path, operations in own.items():
+        filled = path.format(namespace="default", kind="podgroups", name="g", position="1")
+        for method in operations:
+            code, _, message = api.refused(method.upper(), f"{filled}?att=1")
+            assert (code, message.partition(":")[0]) == (400, "att"), (method, path)
+    takes = "att: there is no such parameter: this takes the parameters at"
+    assert api.refused("GET", f"{BOOK}/queue?att=1")[2] == takes
 
 
 @pytest.mark.parametrize("kind", ["podgroups", "PodGroup", "pg", "podgroups.scheduling.k8s.io"])
@@ -262,9 +282,22 @@ def test_the_whole_state(rejected: Api) -> None:
         pytest.param(f"{BOOK}/log/7", (410, "Expired"), id="event of the future"),
         pytest.param(f"{BOOK}/log/{2**70}", (410, "Expired"), id="event of a future that no log reaches"),
         pytest.param(f"{BOOK}/attempts/{2**70}", (404, "NotFound"), id="attempt that no log reaches"),
+        pytest.param(f"{BOOK}/log/-1", (400, "BadRequest"), id="event before the beginning"),
+        pytest.param(f"{BOOK}/log/{-(2**70)}", (400, "BadRequest"), id="event far before the beginning"),
+        pytest.param(f"{BOOK}/attempts/-1", (400, "BadRequest"), id="attempt before the beginning"),
         pytest.param(f"{BOOK}/log/x", (400, "BadRequest"), id="position that is none"),
         pytest.param(f"{BOOK}/log?after=-1", (400, "BadRequest"), id="before the beginning"),
         pytest.param(f"{BOOK}/log?limit=10001", (400, "BadRequest"), id="too large a page"),
+        *(
+            pytest.param(f"{path}?after={position}", (410, "Expired"), id=f"{what} after {position}")
+            for what, path in {
+                "log": f"{BOOK}/log",
+                "attempts": f"{BOOK}/attempts",
+                "history": f"{BOOK}/nodes/n/history",
+            }.items()
+            for position in (1, 2**70)
+        ),
+        pytest.param(f"{GANG}/history?at=1&until=1", (400, "BadRequest"), id="an end twice"),
         pytest.param(f"{BOOK}/attempts/1", (404, "NotFound"), id="no attempt there"),
         pytest.param(f"{BOOK}/attempts?outcome=lost", (400, "BadRequest"), id="outcome that is none"),
         pytest.param(f"{BOOK}/attempts?entity=pg/a/b/c", (400, "BadRequest"), id="entity that is none"),

@@ -3,8 +3,8 @@ import logging
 import pytest
 
 from api.bodies import LIMIT
-from api_world import BOOK, NODES, PODS, Api
-from build import pod
+from api_world import BOOK, CORE, NODES, PODS, Api
+from build import node, pod
 from store.errors import StoreLocked
 
 _NO_ROUTE = "the server could not find the requested resource"
@@ -101,6 +101,12 @@ def test_an_answer_to_a_wrong_method_names_the_right_ones(api: Api) -> None:
             b'{"a": ' * 200 + b"1" + b"}" * 200,
             (400, "BadRequest", "body, document 1, line 1, column 601: it is nested too deep"),
             id="nested too deep",
+        ),
+        pytest.param(
+            "application/json",
+            b"[" * 100_000,
+            (400, "BadRequest", "body: it is nested too deep"),
+            id="nested deeper than can be looked at",
         ),
         pytest.param(
             "application/json",
@@ -210,3 +216,24 @@ def test_a_defect_is_500_and_gives_nothing_away(
         code, reason, message = api.refused("GET", PODS)
     assert (code, reason) == (500, "InternalError")
     assert "secret" not in message
+
+
+@pytest.mark.parametrize("before", ["", "/clusters/default"])
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        pytest.param(f"{PODS}/%00", 404, id="a name"),
+        pytest.param(f"{CORE}/namespaces/a%00/pods", 404, id="a namespace"),
+        pytest.param(f"{BOOK}/nodes/%00/history", 404, id="a history"),
+        pytest.param(f"{BOOK}/namespaces/%00/pods/x/why", 404, id="why"),
+        pytest.param(f"{CORE}/namespaces/default/events/%00.1", 404, id="an Event"),
+        pytest.param(f"{BOOK}/attempts?entity=Pod/%00", 400, id="an entity"),
+        pytest.param(
+            f"{CORE}/namespaces/default/events?fieldSelector=involvedObject.name%3D%00", 400, id="a field"
+        ),
+    ],
+)
+def test_no_store_is_asked_for_a_name_with_nul(api_on_both: Api, before: str, path: str, code: int) -> None:
+    """PostgreSQL has no such text, and says so as a failure of its own."""
+    api_on_both.post(NODES, node("n"))
+    assert api_on_both.refused("GET", f"{before}{path}")[0] == code

@@ -73,3 +73,17 @@ def test_resuming_from_what_is_no_position_is_refused(api: Api) -> None:
         "BadRequest",
         'Last-Event-ID: Invalid value: "x": must be a position of the log',
     )
+
+
+@pytest.mark.parametrize(
+    ("query", "headers", "field"),
+    [("", {"Last-Event-ID": "2"}, "Last-Event-ID"), ("?after=2", {}, "after")],
+)
+def test_a_follower_from_the_future_is_refused(
+    api: Api, query: str, headers: dict[str, str], field: str
+) -> None:
+    """As of another log than this one: what comes next here is not what comes next there."""
+    api.post(NODES, node("n"))
+    accept = {"Accept": "text/event-stream"}
+    refused = api.refused("GET", f"{BOOK}/log{query}", headers=accept | headers)
+    assert refused == (410, "Expired", f"{field} 2 is in the future: the log ends at 1")

@@ -10,6 +10,8 @@ from store.errors import StoreUnavailable
 def test_all_is_well(api: Api, path: str) -> None:
     reply = api.client.get(path)
     assert (reply.status_code, reply.text) == (200, "ok")
+    probe = api.client.head(path)
+    assert (probe.status_code, probe.headers["content-length"]) == (200, "2")
 
 
 def test_a_store_that_cannot_be_read_is_told(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:

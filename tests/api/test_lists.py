@@ -130,6 +130,49 @@ def test_objects_as_they_were(api: Api) -> None:
             id="limit below zero",
         ),
         pytest.param(
+            f"{PODS}?limit={2**63}",
+            (
+                400,
+                "BadRequest",
+                f'limit: Invalid value: "{2**63}": must be less than or equal to {2**63 - 1}',
+            ),
+            id="limit beyond 64 bits",
+        ),
+        pytest.param(
+            f"{PODS}?at=1&resourceVersion=1",
+            (
+                400,
+                "BadRequest",
+                'at: Invalid value: "1": a resourceVersion says another moment: give one of them',
+            ),
+            id="two moments",
+        ),
+        *(
+            pytest.param(
+                f"{path}?{query}",
+                (422, "Invalid", f'ListOptions.meta.k8s.io "" is invalid: {fault}'),
+                id=f"{query} of {path.rpartition('/')[2]}",
+            )
+            for path in (PODS, f"{CORE}/events")
+            for query, fault in {
+                "resourceVersionMatch=Exact": (
+                    "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless"
+                    " resourceVersion is provided"
+                ),
+                "resourceVersion=1&resourceVersionMatch=exact": (
+                    'resourceVersionMatch: Unsupported value: "exact": supported values: "Exact",'
+                    ' "NotOlderThan", ""'
+                ),
+                "resourceVersion=0&resourceVersionMatch=Exact": (
+                    'resourceVersionMatch: Forbidden: resourceVersionMatch "exact" is forbidden for'
+                    ' resourceVersion "0"'
+                ),
+                "sendInitialEvents=true": (
+                    "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list"
+                ),
+            }.items()
+        ),
+        pytest.param(
             f"{PODS}?limit=many",
             (
                 400,

@@ -424,3 +424,17 @@ def test_the_objects_of_a_list_are_deleted(api: Api, query: str, left: str) -> N
     names = "".join(item["metadata"]["name"] for item in api.get("/api/v1/pods")["items"])
     assert names == f"{left}d"
     assert set(deleted) == set("abc") - set(left) or query == "dryRun=All"
+
+
+@pytest.mark.parametrize("asked", ["query", "options"])
+def test_grace_has_64_bits(api: Api, asked: str) -> None:
+    api.post(NODES, node("n"))
+    api.post(PODS, pod("a", node="n"))
+    given = {
+        "query": {"params": {"gracePeriodSeconds": 2**63}},
+        "options": {"json": {"gracePeriodSeconds": 2**63}},
+    }
+    refusal = f"gracePeriodSeconds: Invalid value: {2**63}: must be less than or equal to {2**63 - 1}"
+
+    assert api.refused("DELETE", f"{PODS}/a", **given[asked]) == (400, "BadRequest", refusal)
+    assert "deletionTimestamp" not in api.get(f"{PODS}/a")["metadata"]

@@ -77,7 +77,13 @@ def test_a_fork_that_is_kept(full: Api) -> None:
         pytest.param(
             {"save": "a/b"}, 400, 'save: Invalid value: "a/b": must be a lowercase', id="no cluster"
         ),
-        pytest.param({"aplly": []}, 400, "aplly", id="a field that is none"),
+        pytest.param({"aplly": []}, 400, "aplly: there is no such field", id="a field that is none"),
+        pytest.param(
+            {"delete": [{"kind": "Pod", "name": "a", "ns": "b"}]},
+            400,
+            "delete.0.ns: there is no such field",
+            id="a field of a target that is none",
+        ),
         pytest.param({"deadlineSeconds": 999}, 400, "deadlineSeconds: Invalid value: 999", id="too long"),
         pytest.param(
             {"delete": [{"kind": "Pod", "name": "none"}]}, 404, 'pods "none" not found', id="not there"

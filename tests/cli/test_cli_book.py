@@ -1,6 +1,7 @@
 """queue, why, history, replay, log, db: what the book says."""
 
 import json
+import os
 import sqlite3
 from pathlib import Path
 from xml.etree import ElementTree
@@ -129,6 +130,11 @@ def test_how_long_to_look_for_what_would_help(book: Book, ganger: Ganger) -> Non
             ["history", "pod", "held", "--since", "x"],
             "error: invalid value for --since: 'x' must",
             id="since",
+        ),
+        pytest.param(
+            ["history", "pod", "held", "--limit", str(2**63)],
+            f"error: invalid value for '--limit': {2**63}",
+            id="a limit beyond 64 bits",
         ),
         pytest.param(
             ["history", "pod", "held", "--limit", "0"], "error: invalid value for '--limit': 0", id="limit"
@@ -352,3 +358,25 @@ def test_a_damaged_log_is_not_exported_in_part(book: Book, ganger: Ganger) -> No
 
     assert "position 3" in ganger.error("log", "export", "whole.log")
     assert not list(Path().glob("*whole.log"))
+
+
+def test_what_is_no_file_is_written_to_and_stays(book: Book, ganger: Ganger) -> None:
+    os.mkfifo("pipe")
+    reader = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
+    ganger("log", "export", "pipe")
+    received = os.read(reader, 1 << 20).decode()
+    os.close(reader)
+
+    assert Path("pipe").is_fifo()
+    assert received == ganger.out("log", "export")
+
+
+def test_a_link_stays_a_link(book: Book, ganger: Ganger, folder: Path) -> None:
+    (folder / "archive").mkdir()
+    Path("link.jsonl.zst").symlink_to("archive/today.zst")
+    for _ in ("made", "replaced"):
+        ganger("log", "export", "link.jsonl.zst")
+
+        assert Path("link.jsonl.zst").is_symlink()
+        assert [each.name for each in Path("archive").iterdir()] == ["today.zst"]
+        assert ganger.out("replay", "link.jsonl.zst") == ganger.out("replay")

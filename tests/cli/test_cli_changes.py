@@ -147,9 +147,14 @@ def test_a_refusal_says_where_the_manifest_stands(ganger: Ganger, folder: Path) 
         pytest.param(["apply", "-f", "nope.yaml"], "error: there is no file or folder nope.yaml", id="file"),
         pytest.param(["delete"], "error: say what to delete", id="delete nothing"),
         pytest.param(["delete", "pods"], "error: say which pods to delete, by name", id="delete all"),
-        pytest.param(["delete", "pod", "a", "-f", "-"], "error: say what to delete", id="both ways"),
+        pytest.param(["delete", "pod", "a", "-f", "-"], "error: name objects, or say which", id="both ways"),
         pytest.param(["delete", "pod", "nope"], 'error: pods "nope" not found', id="no such object"),
         pytest.param(["delete", "pod", "held", "nope"], 'error: pods "nope" not found', id="one of two"),
+        pytest.param(
+            ["delete", "pod", "held", "--grace-period", str(2**63)],
+            f"error: invalid value for '--grace-period': {2**63}",
+            id="more grace than 64 bits hold",
+        ),
         pytest.param(
             ["delete", "pod", "held", "--grace-period", "-1"],
             "error: invalid value for '--grace-period': -1",

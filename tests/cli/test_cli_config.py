@@ -4,6 +4,7 @@ import json
 from contextlib import closing
 from pathlib import Path
 
+import pytest
 import yaml
 
 from build import node
@@ -44,6 +45,15 @@ def test_config_show(book: Book, ganger: Ganger, golden: Golden) -> None:
     assert ganger.out("config") == shown
     assert ganger.out("config", "show", "-o", "yaml") == shown
     assert json.loads(ganger.out("config", "show", "-o", "json")) == yaml.safe_load(shown)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [(), ("-o", "json"), ("--at", "0"), ("-o", "yaml", "--at", "5")],
+    ids=" ".join,
+)
+def test_config_alone_is_show(book: Book, ganger: Ganger, words: tuple[str, ...]) -> None:
+    assert ganger.out("config", *words) == ganger.out("config", "show", *words)
 
 
 def test_config_set(book: Book, ganger: Ganger, golden: Golden, folder: Path) -> None:

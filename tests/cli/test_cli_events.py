@@ -186,3 +186,8 @@ def test_a_description_is_of_the_pod_that_there_is(
     book.apply(pod("a", gates=["example.com/x"]))
     assert "Events:  <none>" in ganger.out("describe", "pod", "a", "--at", book.position)
     assert "Scheduled" in ganger.out("get", "events", "--at", book.position)
+
+
+def test_what_can_be_got_is_told_in_full(book: Book, ganger: Ganger) -> None:
+    assert ganger.error("get", "evnts").endswith("poddisruptionbudgets, events)")
+    assert ganger.error("describe", "evnts", "x").endswith("poddisruptionbudgets)")

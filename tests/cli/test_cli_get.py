@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 import yaml
+from rich.text import Text
 
 from build import START, group, node, pod
+from cli.console import visible
 from cli_world import Book, Ganger, Golden
 from domain.times import rfc3339
 
@@ -209,3 +211,23 @@ def test_devices_of_one_name_are_told_apart(folder: Any, ganger: Ganger) -> None
         "AGE",
     ]
     assert row.split()[5:7] == ["0/2", "1/4"]
+
+
+@pytest.mark.parametrize("letter", ["\x1b", "\x07", "\r", "\x7f", "\x9b"], ids=ascii)
+def test_what_is_printed_gives_a_terminal_no_orders(book: Book, ganger: Ganger, letter: str) -> None:
+    orders = f"{letter}[31mred"
+    book.apply(node("n9") | {"metadata": {"name": "n9", "annotations": {"note": orders}}})
+    described = ganger.out("describe", "node", "n9")
+
+    assert letter not in described
+    assert "[31mred" in described
+    assert letter not in ganger.error("get", "pods", f"x{orders}")
+    shown = json.loads(ganger.out("get", "node", "n9", "-o", "json"))
+    assert shown["metadata"]["annotations"]["note"] == orders
+
+
+def test_a_text_keeps_its_letters_and_its_styles() -> None:
+    text = Text("a\x1bb").append("c", style="red")
+    assert visible("größe 🙂\tis\nfine") == "größe 🙂\tis\nfine"
+    text.plain = visible(text.plain)
+    assert (text.plain, [(each.start, each.end) for each in text.spans]) == ("a␛bc", [(3, 4)])

@@ -108,6 +108,31 @@ def test_the_same_by_url(folder: Path) -> None:
     assert call("--store", "by-url.db", "get", "no", "-o", "name").stdout == "node/n1\n"
 
 
+@pytest.mark.parametrize(
+    ("closing", "words", "code"),
+    [
+        pytest.param(">&-", "get pods", 0, id="output, of a table"),
+        pytest.param(">&-", "log export", 0, id="output, of bytes"),
+        pytest.param("<&-", "apply -f -", 2, id="input"),
+        pytest.param("2>&-", "get pod x", 2, id="errors"),
+    ],
+)
+def test_a_closed_stream_is_no_failure(book: Book, closing: str, words: str, code: int) -> None:
+    """As a service manager may start a command."""
+    script = f'exec "$@" {words} {closing}'
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", *PYTHON],
+        capture_output=True,
+        text=True,
+        timeout=LONG,
+        env=environment(),
+        check=False,
+    )
+
+    assert done.returncode == code
+    assert "a bug in ganger" not in done.stderr
+
+
 @pytest.mark.parametrize("words", [["log", "export"], ["history", "pg", "big"], ["get", "pods"]])
 def test_a_reader_that_goes_away_is_no_failure(book: Book, words: list[str]) -> None:
     pipe = subprocess.Popen(

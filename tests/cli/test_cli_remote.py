@@ -199,15 +199,31 @@ def test_what_a_server_refuses(reader: str, ganger: Ganger, words: list[str], er
 @pytest.mark.parametrize(
     ("url", "error"),
     [
-        pytest.param("file:///etc/hosts", "error: file:///etc/hosts is not the URL of a server", id="a file"),
-        pytest.param(
-            "http://127.0.0.1:1", "error: the server http://127.0.0.1:1 cannot be reached", id="nobody"
-        ),
-        pytest.param("http://[", "error: the server http://[ ", id="no URL"),
+        pytest.param(url, f"error: {url!r} is not the URL of a server, such as http://", id=case)
+        for url, case in {
+            "file:///etc/hosts": "a file",
+            "http://[": "half an address",
+            "http://": "no host",
+            "": "nothing",
+            "http://localhost:99999": "no port",
+        }.items()
     ],
 )
 def test_what_is_no_server(ganger: Ganger, url: str, error: str) -> None:
     assert ganger.error("get", "pods", "--server", url).startswith(error)
+
+
+def test_nobody_is_there(ganger: Ganger) -> None:
+    error = "error: the server http://127.0.0.1:1 cannot be reached"
+    assert ganger.error("get", "pods", "--server", "http://127.0.0.1:1").startswith(error)
+
+
+def test_a_kept_fork_is_asked_about_where_it_is(server: str, ganger: Ganger) -> None:
+    kept = ganger("whatif", "--save", "fork", "--server", server)
+    words = kept.err.removeprefix("Kept as cluster fork: ganger ").split()
+
+    assert words == ["--cluster", "fork", "queue,", "why,", "history", "--server", server]
+    assert ganger("--cluster", "fork", "queue", "--server", server).code == 0
 
 
 def test_another_cluster_of_a_server(book: Book, server: str, ganger: Ganger) -> None:

@@ -1,5 +1,6 @@
 """The same commands on SQLite and on PostgreSQL, and a log that moves between them."""
 
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,7 @@ def test_forks_windows_and_redaction_on_postgres(postgres_url: str, ganger: Gang
 @pytest.mark.parametrize(
     ("store", "error"),
     [
+        pytest.param("", "error: the store has no name", id="nothing"),
         pytest.param("mysql://host/db", "error: 'mysql' is not supported", id="another database"),
         pytest.param("sqlite:///:memory:", "error: a store in memory would forget its log", id="memory"),
         pytest.param("nowhere/ganger.db", "error: there is no folder nowhere for the store", id="no folder"),
@@ -77,3 +79,26 @@ def test_forks_windows_and_redaction_on_postgres(postgres_url: str, ganger: Gang
 )
 def test_stores_that_cannot_be(ganger: Ganger, store: str, error: str) -> None:
     assert ganger.error("--store", store, "apply", "-f", "-", stdin=MANIFESTS).startswith(error)
+
+
+@pytest.mark.parametrize("name", ["A", "a/b", "a b", "a\nb", "ä", "x" * 300])
+def test_a_cluster_is_made_by_a_name_that_a_url_can_have(ganger: Ganger, folder: Path, name: str) -> None:
+    ganger("apply", "-f", "-", stdin=MANIFESTS)
+    ganger("log", "export", "log.jsonl")
+    rule = f"error: --cluster: {name!r} must be a lowercase RFC 1123 subdomain"
+    for words in (
+        ["apply", "-f", "-"],
+        ["apply", "-f", "-", "--dry-run"],
+        ["log", "import", "log.jsonl"],
+        ["run", "--until-settled"],
+        ["queue", "--server", "http://127.0.0.1:1"],
+    ):
+        assert ganger.error("--cluster", name, *words, stdin=MANIFESTS).startswith(rule)
+
+
+def test_a_cluster_of_any_name_is_still_used(ganger: Ganger, folder: Path) -> None:
+    ganger("apply", "-f", "-", stdin=MANIFESTS)
+    with sqlite3.connect("ganger.db") as connection:
+        connection.execute("UPDATE streams SET name = 'Team A'")
+
+    assert ganger("--cluster", "Team A", "apply", "-f", "-", stdin=MANIFESTS).code == 0

@@ -223,6 +223,23 @@ def test_a_read_only_file_can_be_read(sqlite_path: Path) -> None:
     writer.close()
 
 
+def test_a_file_where_nothing_can_be_written_can_be_read(sqlite_path: Path) -> None:
+    writer = open_store(str(sqlite_path), create=False)
+    EventLog(writer, "default").append([draft()], at=1)
+    writer.close()
+    store = open_store(f"sqlite:///file:{sqlite_path}?immutable=1&uri=true", create=False)
+    try:
+        assert verify(EventLog(store, "default")).position == 1
+        assert [each.name for each in sqlite_path.parent.iterdir()] == [sqlite_path.name]
+    finally:
+        store.close()
+
+
+def test_a_file_that_cannot_be_opened_says_what_can_be_done(tmp_path: Path) -> None:
+    with pytest.raises(errors.StoreUnavailable, match=r"immutable=1&uri=true"):
+        open_store(str(tmp_path), create=False)
+
+
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
 def test_a_file_in_a_read_only_folder(sqlite_path: Path) -> None:
     def open_and_append() -> None:
