@@ -13,9 +13,7 @@ from api.replies import json_reply
 from api.resource import Resource
 from domain.ages import age
 from worker.cluster import Cluster
-from worker.words import conditions, group_of, last_seen, node_status, pod_status, policy_of, taint_text
-
-Shown = Mapping[str, Any]
+from worker.words import Shown, conditions, group_of, last_seen, node_status, pod_status, policy_of, taints_of
 
 _META: Final = "meta.k8s.io/v1"
 _ASKED: Final = {"as": "table", "g": "meta.k8s.io", "v": "v1"}
@@ -140,7 +138,7 @@ _COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         _AGE,
         Column(
             "Taints",
-            lambda shown, _: ",".join(map(taint_text, (shown.get("spec") or {}).get("taints") or ())),
+            lambda shown, _: ",".join(taints_of(shown)),
             wide=True,
         ),
     ),

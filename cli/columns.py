@@ -15,7 +15,7 @@ from worker.words import (
     node_status,
     pod_status,
     policy_of,
-    taint_text,
+    taints_of,
 )
 
 
@@ -100,7 +100,7 @@ def _node_columns(nodes: Sequence[Shown]) -> list[Column]:
         Column("MEMORY", _use_of(MEMORY)),
         *(Column(header.upper(), _use_of(device)) for header, device in zip(headers, devices, strict=True)),
         _AGE,
-        Column("TAINTS", lambda shown, _: ",".join(map(taint_text, _spec(shown).get("taints") or ())), True),
+        Column("TAINTS", lambda shown, _: ",".join(taints_of(shown)), True),
     ]
 
 

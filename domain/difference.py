@@ -13,6 +13,7 @@ from domain.configuration import configuration_of
 from domain.explanation import Moment
 from domain.objects import COMPOSITE, POD_GROUP, Condition, Group, Kept, NodeRecord, Pod
 from domain.state import State
+from domain.taints import written
 from domain.times import rfc3339_micro
 
 Facets = dict[str, str]
@@ -191,7 +192,7 @@ def _node_facets(state: State, record: NodeRecord) -> Facets:
             **{
                 f"allocatable {name}": quantity_of(name, amount) for name, amount in facts.allocatable.items()
             },
-            "taints": ", ".join(f"{taint.key}={taint.value}:{taint.effect}" for taint in facts.taints),
+            "taints": ", ".join(map(written, facts.taints)),
             **{f"label {name}": value for name, value in facts.labels.items()},
             "manifest": _place(record.manifest),
         }

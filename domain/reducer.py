@@ -234,7 +234,7 @@ def _pod_bound(state: State, bound: ev.PodBound, position: int, at: int) -> None
     _moved(state, pod, state.spec(pod), promised, bound.node, position, arrived=True)
     _room_taken(state, bound.node, position)
     if pod.group is None:
-        state.queue.drop(f"Pod/{pod.key}")
+        state.queue.drop(pod.subject)
     else:
         _member_left(state, pod, pod.group, position, at)
 
@@ -366,7 +366,7 @@ def _room_taken(state: State, node: str | None, position: int, *, by: Pod | None
 def _look_again(state: State, pod: Pod, position: int, at: int) -> None:
     """Bring the entity of `pod` up to date after a change of the Pod."""
     if pod.group is None:
-        name = f"Pod/{pod.key}"
+        name = pod.subject
         if pod.key in state.pods and state.standing(pod) is Standing.PENDING:
             _review_pod(state, name, pod, position, at)
         else:

@@ -394,7 +394,7 @@ class State:
 
     def waits_as(self, pod: Pod) -> str:
         """The name of the entity as which `pod` waits, or would if it did."""
-        return f"Pod/{pod.key}" if pod.group is None else self.forest.waits_as(pod.group)
+        return pod.subject if pod.group is None else self.forest.waits_as(pod.group)
 
     def entity_of(self, pod: Pod) -> Entity | None:
         """The entity in which `pod` waits; None if it does not wait."""

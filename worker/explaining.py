@@ -141,7 +141,7 @@ class _Past:
             return None
         if record.disruption is None and not self._runs_short(record):
             return None
-        subject = f"Pod/{record.key}" if isinstance(record, Pod) else self._first_leaf(record)
+        subject = record.subject if isinstance(record, Pod) else self._first_leaf(record)
         stored = self._newest(PodEvicted.__name__, subject, after=record.arrival)
         if stored is None:
             return None
@@ -177,7 +177,7 @@ class _Past:
 
     def _bound(self, pod: Pod) -> StoredEvent | None:
         """The binding of `pod`; None if it has no node or was created on it."""
-        return None if pod.node is None else self._newest("PodBound", f"Pod/{pod.key}", after=pod.arrival)
+        return None if pod.node is None else self._newest("PodBound", pod.subject, after=pod.arrival)
 
     def _last_of(self, group: Group) -> int | None:
         """The last attempt of a group of which nothing waits: the one that bound its newest Pod."""

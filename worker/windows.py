@@ -92,7 +92,7 @@ def _decisions_about(log: EventLog, state: State, record: Record) -> set[int]:
         if record.node is None:
             position = attempt_at(state, "Pod", record.key)
             return set() if position is None else {position}
-        bound = _newest(log, "PodBound", f"Pod/{record.key}", record.arrival, state.position)
+        bound = _newest(log, "PodBound", record.subject, record.arrival, state.position)
         return set() if bound is None else {bound.position, decode_line(bound.line).batch}
     if isinstance(record, Group):
         attempt = _newest(log, ATTEMPT, record.subject, record.arrival, state.position)

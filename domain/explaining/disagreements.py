@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from domain.explaining.domains import kind_of_domain
 from domain.explaining.needs import members_of
-from domain.explaining.wording import name_of, number_of, pods_named
+from domain.explaining.wording import number_of, pods_named
 from domain.explanation import Cause
 from domain.objects import POD_GROUP, Group, Pod
 from domain.queue import Entity
@@ -93,7 +93,7 @@ def _odd_pods(state: State, root: Group, members: Sequence[Pod]) -> Cause | None
     alike = [pod for pod in odd if _rank(state, pod) == _rank(state, first)]
     this, main = state.spec(first), state.spec(members[0])
     if this.scheduler != main.scheduler:
-        what = f"scheduler {this.scheduler}, {name_of(members[0])} has {main.scheduler}"
+        what = f"scheduler {this.scheduler}, {members[0].name} has {main.scheduler}"
     elif this.priority != root.priority:
         has = _priority(state, root.priority)
         what = f"priority {_priority(state, this.priority)}, {root.kind} {root.name} has {has}"
@@ -103,7 +103,7 @@ def _odd_pods(state: State, root: Group, members: Sequence[Pod]) -> Cause | None
     runs = "" if first.node is None else f" on {first.node}" if len(alike) == 1 else " on nodes"
     who = f"{pods_named(alike)}{runs} {'has' if len(alike) == 1 else 'have'}"
     leaf = state.groups[str(first.group)]
-    return Cause(path=_path(state, leaf), text=f"{who} {what}", pods=tuple(map(name_of, alike)))
+    return Cause(path=_path(state, leaf), text=f"{who} {what}", pods=tuple(pod.name for pod in alike))
 
 
 def _scattered(state: State, group: Group, error: str) -> Cause | None:
@@ -112,7 +112,7 @@ def _scattered(state: State, group: Group, error: str) -> Cause | None:
     if group.topology_key is None:
         return None
     places = places_of(state, group)
-    lost = [pod for pod in places.pop(None, []) if texts.no_domain(name_of(pod)) in error]
+    lost = [pod for pod in places.pop(None, []) if texts.no_domain(pod.name) in error]
     if lost:
         where = f"{lost[0].node}, which has no label {group.topology_key}"
         told = f"{pods_named(lost)} {number_of(len(lost), 'runs', 'run')} on {where}"

@@ -189,5 +189,4 @@ def missing_members(min_count: int, members: Members) -> tuple[str, ...]:
 
 def _gates(state: State, pod: Pod) -> str:
     gates = state.spec(pod).gates
-    name = pod.key.partition("/")[2]
-    return f"scheduling gate{'s' if len(gates) > 1 else ''} of Pod {name}: {', '.join(gates)}"
+    return f"scheduling gate{'s' if len(gates) > 1 else ''} of Pod {pod.name}: {', '.join(gates)}"

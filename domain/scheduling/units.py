@@ -76,7 +76,7 @@ def subject_of(state: State, unit: Unit) -> str:
     """The subject of the Pod or the group that `unit` belongs to as a whole."""
     first = unit.pods[0]
     rank = None if first.group is None else _rank(state, first.group)
-    return f"Pod/{first.key}" if rank is None or rank.whole is None else rank.whole.subject
+    return first.subject if rank is None or rank.whole is None else rank.whole.subject
 
 
 def allowances(state: State) -> Allowances:
@@ -106,9 +106,8 @@ def violating(allowed: Allowances, units: Iterable[Unit]) -> dict[str, int]:
 
 
 def _charged(budgets: Sequence[Budget], pod: Pod) -> Iterator[Budget]:
-    name = pod.key.partition("/")[2]
     for budget in budgets:
-        counted = budget.observed is not None and name in budget.observed.disrupted
+        counted = budget.observed is not None and pod.name in budget.observed.disrupted
         if not counted and budget.protects(pod):
             yield budget
 

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from domain.explaining.disagreements import odd_groups, odd_pods, places_of
+from domain.explaining.wording import named, pods_named
 from domain.objects import POD_GROUP, Group, Pod
 from domain.queue import Verdict
 from domain.whathelps.changes import Alter, Candidate, Manifest, Proved, Remove, Renew, Rewrite
 from domain.whathelps.proving import Prover
-from domain.whathelps.scene import Scene, its_pods, named
+from domain.whathelps.scene import Scene
 
 
 def agree(scene: Scene, prover: Prover) -> Iterator[Proved]:
@@ -39,9 +40,9 @@ def _pods_anew(scene: Scene, root: Group, pods: list[Pod]) -> Candidate:
     scheduler = scene.state.spec(scene.waiting[0]).scheduler
     told = []
     if waiting:
-        told.append(f"create {its_pods(waiting)} anew with {_words(scene, root, waiting, scheduler)}")
+        told.append(f"create {pods_named(waiting)} anew with {_words(scene, root, waiting, scheduler)}")
     if running:
-        told.append(f"delete {its_pods(running)}, which {'runs' if len(running) == 1 else 'run'}")
+        told.append(f"delete {pods_named(running)}, which {'runs' if len(running) == 1 else 'run'}")
 
     def alike(pod: Manifest) -> None:
         _take_class(pod, _class_of(scene, root))
@@ -52,7 +53,7 @@ def _pods_anew(scene: Scene, root: Group, pods: list[Pod]) -> Candidate:
         kind="agree",
         text=", and ".join(told),
         edits=(*anew, *(Remove("Pod", pod.key) for pod in running)),
-        subjects=tuple(f"Pod/{pod.key}" for pod in pods),
+        subjects=tuple(pod.subject for pod in pods),
     )
 
 
@@ -145,9 +146,9 @@ def _together(scene: Scene) -> Iterator[Candidate]:
         verb = "runs" if len(apart) == 1 else "run"
         yield Candidate(
             kind="delete",
-            text=f"delete {its_pods(apart)}, which {verb} apart from the rest",
+            text=f"delete {pods_named(apart)}, which {verb} apart from the rest",
             edits=tuple(Remove("Pod", pod.key) for pod in apart),
-            subjects=tuple(f"Pod/{pod.key}" for pod in apart),
+            subjects=tuple(pod.subject for pod in apart),
         )
 
 

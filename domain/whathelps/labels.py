@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
+from domain.explaining.wording import named
 from domain.shapes import PodShape
 from domain.whathelps.changes import Alter, Candidate, Manifest, Proved
 from domain.whathelps.proving import Prover
-from domain.whathelps.scene import Scene, named
+from domain.whathelps.scene import Scene
 
 _MOST_NODES = 64
 _MOST_VALUES = 4

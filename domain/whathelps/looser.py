@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
+from domain.explaining.wording import pods_named
 from domain.objects import Group
 from domain.shapes import PodShape
 from domain.whathelps.changes import Candidate, Edit, Manifest, Proved, unchanged
 from domain.whathelps.proving import Prover
-from domain.whathelps.scene import Scene, its_pods
+from domain.whathelps.scene import Scene
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
@@ -64,9 +65,9 @@ def _without_rules(scene: Scene) -> Iterator[tuple[Candidate, tuple[Edit, ...]]]
             whose = "its" if len(pods) == 1 else "their"
             candidate = Candidate(
                 kind="dropConstraint",
-                text=f"create {its_pods(pods)} anew without {whose} {rule.name}",
+                text=f"create {pods_named(pods)} anew without {whose} {rule.name}",
                 edits=(scene.pods_anew(pods, rule.drop),),
-                subjects=tuple(f"Pod/{pod.key}" for pod in pods),
+                subjects=tuple(pod.subject for pod in pods),
                 before=rule.name,
             )
             yield candidate, (scene.pods_anew(pods, unchanged),)

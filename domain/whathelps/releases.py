@@ -1,14 +1,15 @@
 """What lets an entity out of the gate: gates taken off, members and groups created that are missing."""
 
 from collections.abc import Iterator, Sequence
-from itertools import count
+from itertools import count, islice
 
+from domain.explaining.wording import named, number_of, pods_named
 from domain.objects import POD_GROUP, Group
 from domain.queue import Lane
 from domain.state import State
 from domain.whathelps.changes import Alter, Candidate, Manifest, Proved, Put, together
 from domain.whathelps.proving import Prover
-from domain.whathelps.scene import Scene, its_pods, named
+from domain.whathelps.scene import Scene
 
 _MOST = 256
 """More Pods than that are not created."""
@@ -32,11 +33,12 @@ def _ungate(scene: Scene) -> Candidate | None:
     if not gated:
         return None
     gates = list(dict.fromkeys(gate for pod in gated for gate in scene.state.spec(pod).gates))
+    which = number_of(len(gates), "gate", "gates")
     return Candidate(
         kind="removeGates",
-        text=f"remove the scheduling gate{'s' if len(gates) > 1 else ''} {named(gates)} of {its_pods(gated)}",
+        text=f"remove the scheduling {which} {named(gates)} of {pods_named(gated)}",
         edits=tuple(Alter("Pod", pod.key, _open) for pod in gated),
-        subjects=tuple(f"Pod/{pod.key}" for pod in gated),
+        subjects=tuple(pod.subject for pod in gated),
         before=", ".join(gates),
     )
 
@@ -105,9 +107,9 @@ def _take_over(scene: Scene) -> Candidate | None:
 
     return Candidate(
         kind="agree",
-        text=f"create {its_pods(foreign)} anew with schedulerName {scheduler}",
+        text=f"create {pods_named(foreign)} anew with schedulerName {scheduler}",
         edits=(scene.pods_anew(foreign, claim),),
-        subjects=tuple(f"Pod/{pod.key}" for pod in foreign),
+        subjects=tuple(pod.subject for pod in foreign),
     )
 
 
@@ -173,7 +175,7 @@ def _lacking(scene: Scene, group: Group) -> Iterator[Manifest]:
     if not leaves or lacking <= 0:
         return
     model = leaves[0]
-    for name in _names(state, state.groups, model, lacking):
+    for name in _names(state, model, lacking):
         yield scene.copy_of(POD_GROUP, model.key, name)
         yield from _members(scene, model, name, model.min_count)
 
@@ -184,16 +186,16 @@ def _members(scene: Scene, model: Group, group: str, number: int) -> Iterator[Ma
     like = next(iter((*members.pending, *members.bound)), None)
     if like is None:
         return
-    namespace = model.key.partition("/")[0]
-    taken = (f"{group}-{n}" for n in count() if f"{namespace}/{group}-{n}" not in scene.state.pods)
-    for _, name in zip(range(number), taken, strict=False):
+    free = (f"{group}-{n}" for n in count() if f"{model.namespace}/{group}-{n}" not in scene.state.pods)
+    for name in islice(free, max(number, 0)):
         made = scene.copy_of("Pod", like, name)
         made["spec"]["schedulingGroup"] = {"podGroupName": group}
         made["spec"].pop("schedulingGates", None)
         yield made
 
 
-def _names(state: State, there: dict[str, Group], model: Group, number: int) -> list[str]:
-    namespace = model.key.partition("/")[0]
-    free = (f"{model.name}-{n}" for n in count(1) if f"{namespace}/{model.name}-{n}" not in there)
-    return [name for _, name in zip(range(number), free, strict=False)]
+def _names(state: State, model: Group, number: int) -> list[str]:
+    """Names for `number` new PodGroups, after that of `model`."""
+    names = (f"{model.name}-{n}" for n in count(1))
+    free = (name for name in names if f"{model.namespace}/{name}" not in state.groups)
+    return list(islice(free, number))

@@ -5,12 +5,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from domain.amounts import quantity_of
+from domain.explaining.wording import named
 from domain.explanation import title
 from domain.objects import Pod
 from domain.resources import PODS
 from domain.whathelps.changes import Candidate, Edit, Proved, Remove
 from domain.whathelps.proving import Prover
-from domain.whathelps.scene import Scene, named
+from domain.whathelps.scene import Scene
 
 _MOST = 64
 """More of them are not looked at."""

@@ -10,8 +10,6 @@ from domain.shapes import PodShape
 from domain.state import State
 from domain.whathelps.changes import Manifest, Renew, Rewrite, as_asked
 
-_SHOWN = 3
-
 
 @dataclass(frozen=True)
 class Scene:
@@ -86,16 +84,3 @@ def _with_all_below(state: State, group: Group) -> Iterator[Group]:
     if group.kind == COMPOSITE:
         for child in state.forest.children(group.key):
             yield from _with_all_below(state, child)
-
-
-def named(names: Iterable[str]) -> str:
-    """The first few of `names`, and how many more there are."""
-    every = list(names)
-    shown = ", ".join(every[:_SHOWN])
-    return f"{shown} and {len(every) - _SHOWN} more" if len(every) > _SHOWN else shown
-
-
-def its_pods(pods: Iterable[Pod]) -> str:
-    """`Pod a`, or `3 Pods (a, b, c)`, by name."""
-    names = [pod.key.partition("/")[2] for pod in pods]
-    return f"Pod {names[0]}" if len(names) == 1 else f"{len(names)} Pods ({named(names)})"
