@@ -116,7 +116,7 @@ Told = Callable[[State, Any], Facets]
 def _object_change(subject: str, before: Side, after: Side, told: Told) -> ObjectChange | None:
     """What became of one object; None if nothing did."""
     (then, old), (now, new) = before, after
-    if isinstance(old, Pod) and old == new and then.spec(old) == now.spec(new):
+    if isinstance(old, Pod) and old == new:
         return None
     fields = _changes({} if old is None else told(then, old), {} if new is None else told(now, new))
     if old is None or new is None:
@@ -141,8 +141,8 @@ def _changes(old: Facets, new: Facets) -> tuple[FieldChange, ...]:
     )
 
 
-def _pod_facets(state: State, pod: Pod) -> Facets:
-    spec = state.spec(pod)
+def _pod_facets(_: State, pod: Pod) -> Facets:
+    spec = pod.spec
     return _present(
         {
             "node": pod.node,

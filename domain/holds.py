@@ -23,7 +23,7 @@ def hold_of_group(state: State, root: Group | None, waiting: Waiting, oldest: Po
     """
     if waiting.gated:
         first = state.pods[next(iter(waiting.gated))]
-        return _gates(state, first)
+        return _gates(first)
     if root is None or root.parent is not None:
         assert oldest.group is not None
         return _incomplete(state.root_of(oldest.group))
@@ -48,18 +48,17 @@ def _incomplete(chain: Chain) -> Hold:
     return Hold(Lane.INCOMPLETE, "GangScheduling", text)
 
 
-def hold_of_pod(state: State, pod: Pod) -> Hold | None:
+def hold_of_pod(pod: Pod) -> Hold | None:
     """Why a Pod that waits alone is held; None if nothing holds it."""
-    spec = state.spec(pod)
-    if spec.gates:
-        return _gates(state, pod)
+    if pod.spec.gates:
+        return _gates(pod)
     if pod.deletion is not None:
         return _dying(pod)
     return None
 
 
-def _gates(state: State, pod: Pod) -> Hold:
-    names = " ".join(state.spec(pod).gates)
+def _gates(pod: Pod) -> Hold:
+    names = " ".join(pod.spec.gates)
     return Hold(Lane.GATED, "SchedulingGates", f"waiting for scheduling gates: [{names}]")
 
 

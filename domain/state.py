@@ -87,14 +87,14 @@ class State:
             return Standing.ENDED
         if pod.node is not None:
             return Standing.BOUND
-        if self.spec(pod).scheduler in self.config.scheduler_names:
+        if pod.spec.scheduler in self.config.scheduler_names:
             return Standing.PENDING
         return Standing.FOREIGN
 
     def profile_for(self, pods: Iterable[Pod]) -> Profile:
         """The profile by which `pods` are scheduled, who all have one scheduler."""
         first = next(iter(pods), None)
-        return DEFAULT_PROFILE if first is None else self.config.profile(self.spec(first).scheduler)
+        return DEFAULT_PROFILE if first is None else self.config.profile(first.spec.scheduler)
 
     def spec(self, pod: Pod) -> PodSpec:
         """What the spec of `pod` means for the scheduler."""
@@ -102,14 +102,14 @@ class State:
 
     def peer(self, pod: Pod) -> Peer:
         """What rules of other Pods see of `pod` as it is now."""
-        peer = self.spec(pod).peer
+        peer = pod.spec.peer
         return peer if pod.deletion is None else msgspec.structs.replace(peer, leaving=True)
 
     @property
     def has_terms(self) -> bool:
         """Whether some Pod on a node, or nominated to one, has rules for the Pods near it."""
         return self.nodes.crowd.has_terms or any(
-            self.spec(self.pods[key]).peer.terms is not None for key in self.nominated
+            self.pods[key].spec.peer.terms is not None for key in self.nominated
         )
 
     def name_of_group(self, key: str | None) -> str | None:
@@ -239,7 +239,7 @@ class State:
             return
         if standing is Standing.BOUND:
             assert pod.node is not None
-            spec = self.spec(pod)
+            spec = pod.spec
             self.nodes.give_back(pod.node, spec.shape, self.peer(pod))
             left = self.bound_priorities[spec.priority] - 1
             if left:

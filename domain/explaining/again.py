@@ -79,7 +79,7 @@ class Again(NamedTuple):
     def _turn_of_pod(self) -> Turn:
         pod = self.single_pod()
         ((_, shape),) = shaped(self.state, [pod])
-        room = room_for(self.state, self.state.spec(pod).priority, [pod])
+        room = room_for(self.state, pod.spec.priority, [pod])
         row = nominated_row(room, pod, shape)
         if row is None:
             rows = place(room, shape, 1)

@@ -43,13 +43,13 @@ def odd_groups(state: State, root: Group) -> list[Group]:
 def odd_pods(state: State, root: Group, members: Sequence[Pod]) -> list[Pod]:
     """Those of `members` of a tree, and of its Pods on nodes, that do not agree with `root` or, about the
     scheduler, with the first of `members`."""
-    first = state.spec(members[0]).scheduler
+    first = members[0].spec.scheduler
     wanted = (first, root.priority, root.preemption_policy)
-    return [pod for pod in (*members, *_bound(state, root)) if _rank(state, pod) != wanted]
+    return [pod for pod in (*members, *_bound(state, root)) if _rank(pod) != wanted]
 
 
-def _rank(state: State, pod: Pod) -> tuple[str, int, str]:
-    spec = state.spec(pod)
+def _rank(pod: Pod) -> tuple[str, int, str]:
+    spec = pod.spec
     return (spec.scheduler, spec.priority, spec.preemption_policy)
 
 
@@ -90,8 +90,8 @@ def _odd_pods(state: State, root: Group, members: Sequence[Pod]) -> Cause | None
     if not odd:
         return None  # the tree has too many levels, which the text says
     first, *_ = odd
-    alike = [pod for pod in odd if _rank(state, pod) == _rank(state, first)]
-    this, main = state.spec(first), state.spec(members[0])
+    alike = [pod for pod in odd if _rank(pod) == _rank(first)]
+    this, main = first.spec, members[0].spec
     if this.scheduler != main.scheduler:
         what = f"scheduler {this.scheduler}, {members[0].name} has {main.scheduler}"
     elif this.priority != root.priority:

@@ -108,7 +108,7 @@ def _company(state: State, shape: PodShape) -> Iterator[str]:
         yield from (f"it has to be near {_others(term)}" for term in peer.terms.affinity[:_MOST])
         yield from (f"it may not be near {_others(term)}" for term in peer.terms.anti_affinity[:_MOST])
     for pod in state.pods.values():
-        against = None if pod.node is None or pod.terminal else state.spec(pod).shape.peer
+        against = None if pod.node is None or pod.terminal else pod.spec.shape.peer
         if against is None or against.terms is None:
             continue
         for term in against.terms.anti_affinity:

@@ -167,7 +167,7 @@ def missing(state: State, entity: Entity, group: Group) -> tuple[str, ...]:
     if hold.lane is Lane.INCOMPLETE:
         return (f"{entity.kind} {entity.key}",) if state.group_of(entity.name) is None else ()
     if hold.plugin == "SchedulingGates":
-        return tuple(_gates(state, pod) for pod in state.pending_of(entity) if state.spec(pod).gates)
+        return tuple(_gates(pod) for pod in state.pending_of(entity) if pod.spec.gates)
     if hold.plugin == "GangScheduling":
         return missing_below(state, group)
     return ()
@@ -187,6 +187,6 @@ def missing_members(min_count: int, members: Members) -> tuple[str, ...]:
     return () if lacking <= 0 else (f"{lacking} Pod{'s' if lacking > 1 else ''}",)
 
 
-def _gates(state: State, pod: Pod) -> str:
-    gates = state.spec(pod).gates
+def _gates(pod: Pod) -> str:
+    gates = pod.spec.gates
     return f"scheduling gate{'s' if len(gates) > 1 else ''} of Pod {pod.name}: {', '.join(gates)}"

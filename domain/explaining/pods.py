@@ -12,7 +12,6 @@ from domain.explanation import Explanation, Fate, OnNode
 from domain.objects import Pod, Standing
 from domain.queue import Entity, Verdict
 from domain.scheduling.texts import GATED_MESSAGE
-from domain.state import State
 from domain.times import rfc3339, rfc3339_micro
 
 _REJECTED = (Fate.UNSCHEDULABLE, Fate.WAITING_ON_PREEMPTION)
@@ -45,7 +44,7 @@ def _explained(question: Question, told: Explanation, pod: Pod) -> Explanation:
         return _placed(question, told, pod)
     if standing is Standing.ENDED:
         return replace(told, note=f"it ended ({pod.phase}) without ever having a node")
-    scheduler = state.spec(pod).scheduler
+    scheduler = pod.spec.scheduler
     return replace(told, note=f"another scheduler places it: spec.schedulerName is {scheduler}{_dying(pod)}")
 
 
@@ -93,7 +92,7 @@ def _waiting(question: Question, told: Explanation, pod: Pod) -> Explanation:
     told = replace(
         in_queue(question, told, entity),
         verdict=verdict,
-        summary=_summary(state, pod, entity),
+        summary=_summary(pod, entity),
         note=f"{_note(question, pod, entity, verdict)}{_dying(pod)}",
         attempts=pod.attempts,
     )
@@ -116,9 +115,9 @@ def _verdict(pod: Pod, entity: Entity) -> Fate:
     return Fate.WAITING_ON_PREEMPTION if entity.verdict is Verdict.WAITING else Fate.UNSCHEDULABLE
 
 
-def _summary(state: State, pod: Pod, entity: Entity) -> str:
+def _summary(pod: Pod, entity: Entity) -> str:
     if entity.hold is not None:
-        return GATED_MESSAGE if state.spec(pod).gates else entity.hold.text
+        return GATED_MESSAGE if pod.spec.gates else entity.hold.text
     return "" if pod.condition is None else pod.condition.message
 
 

@@ -60,7 +60,7 @@ def in_detail(again: Again, preemption: Preemption) -> Preemption:
 def _priority(again: Again) -> int:
     """That of the preemptor."""
     if again.attempt.entity.startswith("Pod/"):
-        return again.state.spec(again.single_pod()).priority
+        return again.single_pod().spec.priority
     return again.state.queue.entities[again.attempt.entity].priority
 
 

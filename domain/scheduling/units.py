@@ -69,7 +69,7 @@ def units_below(state: State, priority: int) -> list[Unit]:
 def unit_priority(state: State, pod: Pod) -> int:
     """The priority at which `pod` can be a victim."""
     rank = None if pod.group is None else _rank(state, pod.group)
-    return state.spec(pod).priority if rank is None else rank.priority
+    return pod.spec.priority if rank is None else rank.priority
 
 
 def subject_of(state: State, unit: Unit) -> str:

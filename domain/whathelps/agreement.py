@@ -37,7 +37,7 @@ def _pods_anew(scene: Scene, root: Group, pods: list[Pod]) -> Candidate:
     """Those that wait made anew, those on nodes deleted."""
     waiting = [pod for pod in pods if pod.node is None]
     running = [pod for pod in pods if pod.node is not None]
-    scheduler = scene.state.spec(scene.waiting[0]).scheduler
+    scheduler = scene.waiting[0].spec.scheduler
     told = []
     if waiting:
         told.append(f"create {pods_named(waiting)} anew with {_words(scene, root, waiting, scheduler)}")
@@ -59,7 +59,7 @@ def _pods_anew(scene: Scene, root: Group, pods: list[Pod]) -> Candidate:
 
 def _words(scene: Scene, root: Group, pods: Iterable[Pod], scheduler: str) -> str:
     """What they get that they have not."""
-    specs = [scene.state.spec(pod) for pod in pods]
+    specs = [pod.spec for pod in pods]
     rank = (root.priority, root.preemption_policy)
     told = (
         [_class_words(scene, root)] if any((s.priority, s.preemption_policy) != rank for s in specs) else []

@@ -20,7 +20,7 @@ _MOST_TAINTS = 8
 def uncordon(scene: Scene, prover: Prover) -> Iterator[Proved]:
     """As few cordoned nodes as help, taken back into service."""
     cordoned = [name for name in sorted(scene.state.node_records) if _is_cordoned(scene, name)][:_MOST_NODES]
-    proved = prover.fewest(cordoned, lambda names: _uncordon(scene, names))
+    proved = prover.fewest(cordoned, _uncordon)
     if proved is not None:
         yield proved
 
@@ -30,7 +30,7 @@ def _is_cordoned(scene: Scene, name: str) -> bool:
     return facts.unschedulable or any(taint.key == CORDON.key for taint in facts.taints)
 
 
-def _uncordon(scene: Scene, names: Sequence[str]) -> Candidate:
+def _uncordon(names: Sequence[str]) -> Candidate:
     return Candidate(
         kind="uncordon",
         text=f"uncordon {f'{len(names)} nodes' if len(names) > 1 else 'node'} {named(names)}",
@@ -113,7 +113,7 @@ def _keeps_off(scene: Scene, taint: Taint) -> bool:
 
 
 def _tolerate(scene: Scene, taint: Taint) -> Candidate:
-    pods = [pod for pod in scene.waiting if not tolerated(taint, scene.state.spec(pod).shape.tolerations)]
+    pods = [pod for pod in scene.waiting if not tolerated(taint, pod.spec.shape.tolerations)]
     tainted = [
         name for name in sorted(scene.state.node_records) if taint in scene.state.nodes.facts(name).taints
     ]

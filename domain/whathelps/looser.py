@@ -60,7 +60,7 @@ def _unconstrain(group: Group, manifest: Manifest) -> None:
 
 def _without_rules(scene: Scene) -> Iterator[tuple[Candidate, tuple[Edit, ...]]]:
     for rule in _RULES:
-        pods = [pod for pod in scene.waiting if rule.has(scene.state.spec(pod).shape)]
+        pods = [pod for pod in scene.waiting if rule.has(pod.spec.shape)]
         if pods:
             whose = "its" if len(pods) == 1 else "their"
             candidate = Candidate(

@@ -110,7 +110,7 @@ def _to_measure(scene: Scene) -> Candidate:
     asked: Counter[str] = Counter()
     labels: dict[str, str] = {}
     for pod in scene.waiting:
-        shape = scene.state.spec(pod).shape
+        shape = pod.spec.shape
         asked.update({resource: int(amount) for resource, amount in shape.requests})
         labels |= labels_for(shape)
     amounts = {resource: quantity_of(resource, amount) for resource, amount in sorted(asked.items())}

@@ -15,7 +15,7 @@ def reorder(scene: Scene, prover: Prover) -> Iterator[Proved]:
     if len(scene.shapes) < 2:
         return
     for shape in scene.shapes[:_MOST_SHAPES]:
-        pods = [pod for pod in scene.waiting if scene.state.spec(pod).shape == shape]
+        pods = [pod for pod in scene.waiting if pod.spec.shape == shape]
         candidate = Candidate(
             kind="reorder",
             text=f"create {pods_named(pods)} anew, which is then tried after the others"

@@ -45,7 +45,7 @@ def raise_priority(scene: Scene, prover: Prover) -> Iterator[Proved]:
 def _never_preempts(scene: Scene) -> bool:
     """Whether what waits may evict nobody."""
     root = scene.groups[0] if scene.groups else None
-    own = scene.state.spec(scene.waiting[0]).preemption_policy if root is None else root.preemption_policy
+    own = scene.waiting[0].spec.preemption_policy if root is None else root.preemption_policy
     return own != _PREEMPTS
 
 

@@ -29,10 +29,10 @@ def releases(scene: Scene) -> list[Candidate]:
 
 
 def _ungate(scene: Scene) -> Candidate | None:
-    gated = [pod for pod in scene.waiting if scene.state.spec(pod).gates]
+    gated = [pod for pod in scene.waiting if pod.spec.gates]
     if not gated:
         return None
-    gates = list(dict.fromkeys(gate for pod in gated for gate in scene.state.spec(pod).gates))
+    gates = list(dict.fromkeys(gate for pod in gated for gate in pod.spec.gates))
     which = number_of(len(gates), "gate", "gates")
     return Candidate(
         kind="removeGates",
@@ -71,7 +71,7 @@ def _create_above(scene: Scene) -> Candidate | None:
 def _group(scene: Scene) -> Manifest | None:
     """A group for the name that is missing; None where what names it says too little."""
     namespace, _, name = scene.entity.key.partition("/")
-    first = scene.state.spec(scene.waiting[0])
+    first = scene.waiting[0].spec
     spec: Manifest = {"schedulingPolicy": {"basic": {}}}
     version = "v1beta1"
     if scene.entity.kind != POD_GROUP:
@@ -100,7 +100,7 @@ def _take_over(scene: Scene) -> Candidate | None:
     foreign = [state.pods[key] for leaf in scene.leaves for key in state.members_of(leaf).foreign]
     if not foreign or not scene.waiting:
         return None
-    scheduler = state.spec(scene.waiting[0]).scheduler
+    scheduler = scene.waiting[0].spec.scheduler
 
     def claim(pod: Manifest) -> None:
         pod["spec"]["schedulerName"] = scheduler

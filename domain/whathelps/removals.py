@@ -49,7 +49,7 @@ def _units(scene: Scene) -> Iterator[_Unit]:
         if running:
             yield _Unit(
                 subject,
-                max(map(scene.priority_of, running)),
+                max(pod.spec.priority for pod in running),
                 tuple(pods),
                 len(running),
                 _held(scene, running),
@@ -60,7 +60,7 @@ def _held(scene: Scene, running: Sequence[Pod]) -> dict[str, int]:
     """What is held of the resources that the waiting Pods ask for, or where none of those of any."""
     total: Counter[str] = Counter()
     for pod in running:
-        for resource, amount in scene.state.spec(pod).shape.requests:
+        for resource, amount in pod.spec.shape.requests:
             total[resource] += int(amount)
     asked = {resource for shape in scene.shapes for resource, _ in shape.requests}
     return {name: total[name] for name in sorted(total) if name in asked} or dict(sorted(total.items()))

@@ -24,7 +24,7 @@ def lower_requests(scene: Scene, prover: Prover) -> Iterator[Proved]:
     None where these Pods made anew as they are, and so tried last, help as well.
     """
     for shape in scene.shapes[:_MOST_SHAPES]:
-        pods = [pod for pod in scene.waiting if scene.state.spec(pod).shape == shape]
+        pods = [pod for pod in scene.waiting if pod.spec.shape == shape]
         for resource, amount in shape.requests:
             asked, step = int(amount), _step(resource, int(amount))
             if not all(_is_plain(scene, pod, resource, asked) for pod in pods):

@@ -42,14 +42,10 @@ class Scene:
         root = None if subject.startswith("Pod/") else self.state.group_of(subject)
         return [] if root is None else list(_with_all_below(self.state, root))
 
-    def priority_of(self, pod: Pod) -> int:
-        """The priority in the spec of `pod`."""
-        return self.state.spec(pod).priority
-
     @property
     def shapes(self) -> list[PodShape]:
         """The distinct shapes of the Pods that wait, in order."""
-        return list(dict.fromkeys(self.state.spec(pod).shape for pod in self.waiting))
+        return list(dict.fromkeys(pod.spec.shape for pod in self.waiting))
 
     def is_own(self, pod: Pod) -> bool:
         """Whether `pod` belongs to what waits."""
