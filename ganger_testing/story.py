@@ -30,8 +30,7 @@ def fact(manifest: Manifest, change: str = "Added") -> ev.Payload:
         name = spec.get("schedulingGroup", {}).get("podGroupName")
         fields["group"] = None if name is None else f"{manifest['metadata']['namespace']}/{name}"
         fields["node"] = spec.get("nodeName")
-    payload: ev.Payload = ev.PAYLOADS[f"{manifest['kind']}{change}"](**fields)  # type: ignore[assignment]
-    return payload
+    return ev.PAYLOADS[f"{manifest['kind']}{change}"](**fields)
 
 
 class Story:

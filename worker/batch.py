@@ -270,7 +270,7 @@ class Batch:
             fields["deletion"] = ev.Deletion(at=self.now, grace=removal.grace)
         else:
             fields["object"] = msgspec.Raw(canonical(removal.object))
-        return ev.PAYLOADS[f"{removal.kind.name}Updated"](**fields)  # type: ignore[return-value]
+        return ev.PAYLOADS[f"{removal.kind.name}Updated"](**fields)
 
     def _record(self, kind: Kind, key: str, manifest: dict[str, Any] | None) -> None:
         self._done[kind.name, key] = manifest
@@ -306,13 +306,14 @@ def _object_payload(event: str, key: str, manifest: dict[str, Any]) -> ev.Payloa
     fields: dict[str, Any] = {"key": key, "object": msgspec.Raw(canonical(manifest))}
     if event.startswith("Pod") and not event.startswith(("PodGroup", "PodDisruption")):
         fields |= _pod_fields(manifest)
-    return ev.PAYLOADS[event](**fields)  # type: ignore[return-value]
+    return ev.PAYLOADS[event](**fields)
 
 
 def _gone(kind: str, key: str, manifest: Mapping[str, Any]) -> ev.Payload:
-    fields = _pod_fields(manifest) if kind == "Pod" else {}
-    uid = manifest["metadata"]["uid"]
-    return ev.PAYLOADS[f"{kind}Deleted"](key=key, uid=uid, **fields)  # type: ignore[return-value]
+    fields: dict[str, Any] = {"key": key, "uid": manifest["metadata"]["uid"]}
+    if kind == "Pod":
+        fields |= _pod_fields(manifest)
+    return ev.PAYLOADS[f"{kind}Deleted"](**fields)
 
 
 def _pod_fields(manifest: Mapping[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from domain.whathelps.telling import with_help
 from store.chain import StoredEvent
 from store.tables import ATTEMPT
 from worker.cluster import Cluster
-from worker.history import attempt_in
+from worker.history import attempt_in, newest_of
 from worker.shown import Record, SystemClass, all_visible, record_of, visible_of
 
 
@@ -194,10 +194,7 @@ class _Past:
 
     def _newest(self, event_type: str, subject: str, *, after: int = 0) -> StoredEvent | None:
         """The newest event of a type among those that concern `subject`."""
-        concerning = self.cluster.log.history(
-            subject, after=after, until=self.state.position, newest_first=True
-        )
-        return next((stored for stored in concerning if stored.type == event_type), None)
+        return newest_of(self.cluster.log, event_type, subject, after=after, until=self.state.position)
 
     def _deleted(self, kind: Kind, key: str) -> Explanation:
         gone = self._newest(f"{kind.name}Deleted", f"{kind.name}/{key}")

@@ -8,7 +8,6 @@ protection, Events; and the PriorityClasses that every cluster has.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -57,18 +56,6 @@ class Fact:
     kind: Kind
     key: str
     manifest: dict[str, Any] | None
-
-
-def read_recording(path: Path) -> list[Observation]:
-    """The observations in `path`. Raises BadRecording with the line that is none."""
-    decode = msgspec.json.Decoder(Observation).decode
-    found = []
-    for number, line in enumerate(path.read_bytes().splitlines(), 1):
-        try:
-            found.append(decode(line))
-        except msgspec.DecodeError as error:
-            raise BadRecording(f"{path}, line {number}: {error}") from error
-    return found
 
 
 def facts_in(observations: Iterable[Observation]) -> Iterator[Fact]:

@@ -24,7 +24,7 @@ from store.beginnings import Beginning
 from store.chain import EMPTY_HEAD, ChainChecker, StoredEvent
 from store.log import EventLog
 from store.snapshots import Snapshots
-from worker.again import Again, Attempt, attempt_in
+from worker.again import Again, Attempt, read_attempt
 
 Progress = Callable[[int], None]
 """Told the position that has been reached, now and then."""
@@ -235,7 +235,7 @@ class _Replay:
             left = self._leftover()
             if left is not None:
                 return left
-            self._attempt = attempt_in(stored)
+            self._attempt = read_attempt(stored)
             self._batch = None
             if not self._can_decide(self._attempt.payload):
                 self._folded_batch = envelope.batch

@@ -30,7 +30,7 @@ def line(length: int) -> list[dict]:
 
 
 def deleted(kind: str, name: str) -> ev.Payload:
-    return ev.PAYLOADS[f"{kind}Deleted"](key=f"default/{name}", uid=f"uid-of-{name}")  # type: ignore[return-value]
+    return ev.PAYLOADS[f"{kind}Deleted"](key=f"default/{name}", uid=f"uid-of-{name}")
 
 
 # The plain definitions
