@@ -288,6 +288,12 @@ class State:
         """The PodGroups of a tree, by key: itself, or those below a composite, which need not exist."""
         return [key] if kind == POD_GROUP else [leaf.key for leaf in self.forest.leaves(key)]
 
+    def bound_below(self, kind: str, key: str) -> list[Pod]:
+        """The Pods of a PodGroup, or of all those below a composite, that are on nodes, oldest first."""
+        leaves = self.leaves_of(kind, key)
+        bound = [self.pods[pod] for leaf in leaves for pod in self.members_of(leaf).bound]
+        return sorted(bound, key=lambda pod: pod.arrival)
+
     def put_group(self, group: Group) -> tuple[str, ...]:
         """Add a group, or take it for the one of its kind and key; the entities that it concerns."""
         return self._exchange(group.kind, group.key, group)

@@ -3,13 +3,13 @@
 Kubernetes' texts give two values and no names.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from domain.explaining.domains import kind_of_domain
 from domain.explaining.needs import members_of
 from domain.explaining.wording import number_of, pods_named
 from domain.explanation import Cause
-from domain.objects import POD_GROUP, Group, Pod
+from domain.objects import Group, Pod
 from domain.queue import Entity
 from domain.scheduling import texts
 from domain.scheduling.homogeneity import disagreement
@@ -27,7 +27,7 @@ def cause_of_error(state: State, entity: Entity, text: str) -> Cause | None:
     tree = state.tree_of(entity)
     if disagreement(state, tree, members) == text:
         return _odd_groups(state, tree.group) or _odd_pods(state, tree.group, members)
-    causes = (_scattered(state, group, text) for group in (tree.group, *_below(state, tree.group)))
+    causes = (_scattered(state, group, text) for group in tree.groups())
     return next((cause for cause in causes if cause is not None), None)
 
 
@@ -35,7 +35,7 @@ def odd_groups(state: State, root: Group) -> list[Group]:
     """The groups below `root` whose priority or preemption policy is not that of it."""
     return [
         group
-        for group in _below(state, root)
+        for group in state.forest.tree(root).groups()
         if (group.priority, group.preemption_policy) != (root.priority, root.preemption_policy)
     ]
 
@@ -45,27 +45,12 @@ def odd_pods(state: State, root: Group, members: Sequence[Pod]) -> list[Pod]:
     scheduler, with the first of `members`."""
     first = members[0].spec.scheduler
     wanted = (first, root.priority, root.preemption_policy)
-    return [pod for pod in (*members, *_bound(state, root)) if _rank(pod) != wanted]
+    return [pod for pod in (*members, *state.bound_below(root.kind, root.key)) if _rank(pod) != wanted]
 
 
 def _rank(pod: Pod) -> tuple[str, int, str]:
     spec = pod.spec
     return (spec.scheduler, spec.priority, spec.preemption_policy)
-
-
-def _below(state: State, group: Group) -> Iterator[Group]:
-    """All groups below one, parents first."""
-    if group.kind != POD_GROUP:
-        for child in state.forest.children(group.key):
-            yield child
-            yield from _below(state, child)
-
-
-def _bound(state: State, group: Group) -> list[Pod]:
-    """The Pods below a group that are on nodes, oldest first."""
-    leaves = state.leaves_of(group.kind, group.key)
-    bound = [state.pods[key] for leaf in leaves for key in state.members_of(leaf).bound]
-    return sorted(bound, key=lambda pod: pod.arrival)
 
 
 def _odd_groups(state: State, root: Group) -> Cause | None:
@@ -128,7 +113,7 @@ def places_of(state: State, group: Group) -> dict[str | None, list[Pod]]:
     """The Pods of `group` on nodes by domain, that with the most first; None is that of nodes without
     the label, and of those that have left."""
     found: dict[str | None, list[Pod]] = {}
-    for pod in _bound(state, group):
+    for pod in state.bound_below(group.kind, group.key):
         known = pod.node is not None and pod.node in state.node_records
         labels = state.nodes.facts(str(pod.node)).labels if known else {}
         found.setdefault(labels.get(str(group.topology_key)), []).append(pod)

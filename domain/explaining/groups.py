@@ -29,7 +29,7 @@ from domain.times import rfc3339, rfc3339_micro
 def explain_group(question: Question, group: Group) -> Explanation:
     """The explanation of a PodGroup or a CompositePodGroup."""
     state = question.state
-    bound = _bound_below(state, group)
+    bound = state.bound_below(group.kind, group.key)
     entity = state.entity_with(group.kind, group.key)
     ended = ended_below(state) if entity is None else Counter[str | None]()
     told = Explanation(
@@ -46,12 +46,6 @@ def explain_group(question: Question, group: Group) -> Explanation:
     if entity is None:
         return in_tree(question, _resting(question, told, group, ended), group)
     return in_tree(question, _waiting(question, told, group, entity), group)
-
-
-def _bound_below(state: State, group: Group) -> list[Pod]:
-    """The members of a group, of a composite those of all PodGroups below it, that are on nodes."""
-    leaves = state.leaves_of(group.kind, group.key)
-    return [state.pods[key] for leaf in leaves for key in state.members_of(leaf).bound]
 
 
 def _resting(question: Question, told: Explanation, group: Group, ended: Counter[str | None]) -> Explanation:
@@ -128,7 +122,7 @@ def below_minimum(state: State, group: Group) -> str:
 
 def _leaving(state: State, group: Group) -> str:
     """Which members on nodes are being deleted; empty if none is."""
-    leaving = [pod for pod in _bound_below(state, group) if pod.deletion is not None]
+    leaving = [pod for pod in state.bound_below(group.kind, group.key) if pod.deletion is not None]
     if not leaving:
         return ""
     return f"; {pods_named(leaving)} {number_of(len(leaving), 'is', 'are')} being deleted and still there"
@@ -141,9 +135,9 @@ def _dying(group: Group) -> str:
 
 
 def _by_node(state: State, pods: Iterable[Pod]) -> tuple[OnNode, ...]:
-    """Pods of one namespace by node, nodes by name, Pods in the order of arrival."""
+    """Pods of one namespace by node, nodes by name."""
     found: dict[str, list[str]] = {}
-    for pod in sorted(pods, key=lambda pod: pod.arrival):
+    for pod in pods:
         found.setdefault(str(pod.node), []).append(pod.key)
     return tuple(
         OnNode(node=node, pods=names(keys), gone=node not in state.node_records)

@@ -1,10 +1,10 @@
 """What a search for help looks at, and how the objects that wait could be changed or made anew."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from domain.objects import COMPOSITE, Group, Pod
+from domain.objects import Group, Pod
 from domain.queue import Entity
 from domain.shapes import PodShape
 from domain.state import State
@@ -40,7 +40,7 @@ class Scene:
     def groups_as(self, subject: str) -> list[Group]:
         """The groups of the entity `subject`, parents first; none for a Pod or below a missing group."""
         root = None if subject.startswith("Pod/") else self.state.group_of(subject)
-        return [] if root is None else list(_with_all_below(self.state, root))
+        return [] if root is None else list(self.state.forest.tree(root).groups())
 
     @property
     def shapes(self) -> list[PodShape]:
@@ -73,10 +73,3 @@ class Scene:
         made["metadata"]["name"] = name
         made["spec"].pop("nodeName", None)
         return made
-
-
-def _with_all_below(state: State, group: Group) -> Iterator[Group]:
-    yield group
-    if group.kind == COMPOSITE:
-        for child in state.forest.children(group.key):
-            yield from _with_all_below(state, child)
