@@ -12,7 +12,7 @@ from typing import TypeAlias, get_args
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from domain.profile import DEFAULT_PROFILE, Profile
+from domain.profile import DEFAULT_PROFILE, DEFAULT_SCHEDULER, Profile
 from domain.resources import Amount
 
 
@@ -176,7 +176,7 @@ class SchedulerConfigured(Fact, frozen=True, kw_only=True):
     max_backoff_us: int = 10_000_000
     profiles: tuple[Profile, ...] = ()
     retry: str = "onChange"
-    scheduler_names: tuple[str, ...] = ("default-scheduler",)
+    scheduler_names: tuple[str, ...] = (DEFAULT_SCHEDULER,)
     siblings: str = "greedy"
 
     def profile(self, scheduler: str) -> Profile:

@@ -8,6 +8,7 @@ from domain.forest import Chain
 from domain.incomplete import flaw_of
 from domain.objects import POD_GROUP, Group, Pod, Waiting
 from domain.queue import Hold, Lane
+from domain.scheduling.texts import skipped
 from domain.state import State
 
 _BELOW_MINIMUM = Hold(
@@ -63,4 +64,4 @@ def _gates(pod: Pod) -> Hold:
 
 
 def _dying(pod: Pod) -> Hold:
-    return Hold(Lane.GATED, "ganger", f"skip schedule deleting pod: {pod.key}")
+    return Hold(Lane.GATED, "ganger", skipped(pod.key))

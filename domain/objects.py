@@ -19,6 +19,9 @@ from domain.peers import Peer
 from domain.shapes import PodShape
 from domain.uids import KeptUid, uid_text
 
+PREEMPT_LOWER = "PreemptLowerPriority"
+"""The preemption policy of whoever names none."""
+
 TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
 
 POD_GROUP = "PodGroup"

@@ -16,6 +16,7 @@ from domain.admission.groups import PROTECTION
 from domain.admission.priority import SYSTEM_CLASSES
 from domain.envelope import canonical
 from domain.manifests import RUN_SECONDS
+from domain.profile import DEFAULT_SCHEDULER
 from domain.pseudonyms import Pseudonyms
 
 REDACTED = "(redacted)"
@@ -132,7 +133,6 @@ _TYPES = frozenset(
     }
 )
 """Types of conditions and addresses that Kubernetes has."""
-_DEFAULT_SCHEDULER = "default-scheduler"
 
 
 class Redactor:
@@ -191,7 +191,7 @@ class Redactor:
         return name if name in SYSTEM_CLASSES else self.name(name)
 
     def _scheduler(self, name: str) -> str:
-        return name if name == _DEFAULT_SCHEDULER else self.name(name)
+        return name if name == DEFAULT_SCHEDULER else self.name(name)
 
     def _place(self, payload: Any) -> dict[str, Any]:
         return {

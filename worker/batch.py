@@ -14,7 +14,7 @@ from domain.admission.kinds import Kind, kind_named
 from domain.configuration import CONFIGURATION, configuration_of
 from domain.envelope import canonical
 from domain.manifests import read_priority_class
-from domain.objects import Group, PriorityClassFacts
+from domain.objects import TERMINAL_PHASES, Group, PriorityClassFacts
 from domain.state import State
 from worker.shown import SystemClass, as_shown, as_stored, counts_of, record_at, record_of, visible_of
 
@@ -225,7 +225,7 @@ class Batch:
         self.payloads.append(
             ev.PodUpdated(key=key, group=pod.group, node=pod.node, status=msgspec.Raw(canonical(status)))
         )
-        if status["phase"] in ("Succeeded", "Failed") and pod.group in self._state.released:
+        if status["phase"] in TERMINAL_PHASES and pod.group in self._state.released:
             stored = as_stored(pod, self._manifest_at(pod.manifest))
             self._done["Pod", key] = {**stored, "status": status}
             self._release_group_of(stored)
@@ -299,7 +299,7 @@ class Batch:
 
 def _is_active_member(pod: Mapping[str, Any], group: str) -> bool:
     named = pod["spec"].get("schedulingGroup", {}).get("podGroupName")
-    return named == group and pod.get("status", {}).get("phase") not in ("Succeeded", "Failed")
+    return named == group and pod.get("status", {}).get("phase") not in TERMINAL_PHASES
 
 
 def _object_payload(event: str, key: str, manifest: dict[str, Any]) -> ev.Payload:

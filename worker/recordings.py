@@ -12,11 +12,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from domain.admission.admit import TERMINAL_PHASES
 from domain.admission.groups import PROTECTION
 from domain.admission.kinds import COMPOSITE_POD_GROUP, POD, POD_GROUP, PRIORITY_CLASS, Kind, kind_named
 from domain.admission.priority import SYSTEM_CLASSES
 from domain.errors import GangerError
+from domain.objects import TERMINAL_PHASES
 from domain.times import parse_rfc3339
 from worker.batch import Batch, Request
 from worker.cluster import Cluster

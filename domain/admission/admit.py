@@ -18,10 +18,8 @@ from domain.admission.meta import DEFAULT_NAMESPACE, Object, ObjectMeta
 from domain.admission.rules import RULES
 from domain.admission.structs import Struct, decode, unknown_fields
 from domain.errors import BadRequest, Cause
-from domain.objects import PriorityClassFacts
+from domain.objects import TERMINAL_PHASES, PriorityClassFacts
 from domain.times import rfc3339
-
-TERMINAL_PHASES = ("Succeeded", "Failed")
 
 UNKNOWN_FIELD = "unknown field "
 """How the warning begins that names a field which nobody knows."""

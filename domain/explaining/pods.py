@@ -11,7 +11,8 @@ from domain.explaining.trees import in_tree
 from domain.explanation import Explanation, Fate, OnNode
 from domain.objects import Pod, Standing
 from domain.queue import Entity, Verdict
-from domain.scheduling.texts import GATED_MESSAGE
+from domain.refusals import SCHEDULER_ERROR
+from domain.scheduling.texts import GATED_MESSAGE, successfully_assigned
 from domain.times import rfc3339, rfc3339_micro
 
 _REJECTED = (Fate.UNSCHEDULABLE, Fate.WAITING_ON_PREEMPTION)
@@ -61,7 +62,7 @@ def _placed(question: Question, told: Explanation, pod: Pod) -> Explanation:
     return replace(
         told,
         verdict=Fate.SCHEDULED,
-        summary="" if binding is None else f"Successfully assigned {pod.key} to {node}",
+        summary="" if binding is None else successfully_assigned(pod.key, node),
         note=f"{note}, {_bound_by(attempt, binding)}{_dying(pod)}",
         attempt=None if attempt is None else attempt_part(attempt),
         bound=(OnNode(node=node, pods=names([pod.key])),),
@@ -110,7 +111,7 @@ def _verdict(pod: Pod, entity: Entity) -> Fate:
         return Fate.GATED
     if pod.condition is None or pod.condition.status == "True":
         return Fate.PENDING
-    if pod.condition.reason == "SchedulerError":
+    if pod.condition.reason == SCHEDULER_ERROR:
         return Fate.SCHEDULER_ERROR
     return Fate.WAITING_ON_PREEMPTION if entity.verdict is Verdict.WAITING else Fate.UNSCHEDULABLE
 

@@ -6,12 +6,11 @@ from typing import NamedTuple
 
 from domain.explaining.wording import pods_named
 from domain.objects import Group
+from domain.peers import REQUIRED
 from domain.shapes import PodShape
 from domain.whathelps.changes import Candidate, Edit, Manifest, Proved, unchanged
 from domain.whathelps.proving import Prover
 from domain.whathelps.scene import Scene
-
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 class _Rule(NamedTuple):
@@ -78,7 +77,7 @@ def _drop(name: str) -> Callable[[Manifest], object]:
 
 
 def _drop_required(kind: str) -> Callable[[Manifest], object]:
-    return lambda pod: ((pod["spec"].get("affinity") or {}).get(kind) or {}).pop(_REQUIRED, None)
+    return lambda pod: ((pod["spec"].get("affinity") or {}).get(kind) or {}).pop(REQUIRED, None)
 
 
 def _drop_hard_spread(pod: Manifest) -> None:

@@ -8,6 +8,7 @@ from itertools import count, islice
 from domain.amounts import quantity_of
 from domain.node_facts import NodeFacts
 from domain.resources import PODS
+from domain.scheduling.company import HOSTNAME
 from domain.shapes import PodShape
 from domain.whathelps.changes import Alter, Candidate, Manifest, Proved, Put
 from domain.whathelps.cordons import open_up, unmark
@@ -19,7 +20,6 @@ _MOST = 128
 """More nodes than that are not asked for."""
 
 _KINDS = 8
-_HOSTNAME = "kubernetes.io/hostname"
 
 
 def add_nodes(scene: Scene, prover: Prover) -> Iterator[Proved]:
@@ -70,7 +70,7 @@ def _kind(facts: NodeFacts) -> tuple[object, ...]:
 
 
 def _tells_name(name: str, key: str, value: str) -> bool:
-    return key == _HOSTNAME or value == name
+    return key == HOSTNAME or value == name
 
 
 def _is_enough(facts: NodeFacts, shape: PodShape) -> bool:
@@ -122,7 +122,7 @@ def _to_measure(scene: Scene) -> Candidate:
     node: Manifest = {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": name, "labels": {_HOSTNAME: name, **labels}},
+        "metadata": {"name": name, "labels": {HOSTNAME: name, **labels}},
         "status": {"allocatable": {**amounts, PODS: str(pods)}},
     }
     return Candidate(
