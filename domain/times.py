@@ -47,6 +47,11 @@ def _writable(at: int) -> int:
     return min(max(at, EARLIEST), LATEST)
 
 
+def in_seconds(moment: str) -> str:
+    """An RFC 3339 time in whole seconds. Raises ValueError if it is none."""
+    return rfc3339(parse_rfc3339(moment))
+
+
 def without_zeros(moment: str) -> str:
     """An RFC 3339 time without microseconds that say nothing."""
     return moment.replace(".000000Z", "Z")

@@ -52,6 +52,19 @@ def taints_of(shown: Shown) -> list[str]:
     return [written(taint_of(taint)) for taint in _spec(shown).get("taints") or ()]
 
 
+def text_of(value: object, otherwise: str = "") -> str:
+    """A field as text; `otherwise` where there is none."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return otherwise if value is None else str(value)
+
+
+def regarded(event: Shown) -> str:
+    """The object that an Event is about: `pod/a`."""
+    target = event.get("involvedObject") or event["regarding"]
+    return f"{target['kind'].lower()}/{target['name']}"
+
+
 def first_seen(event: Shown, now: int) -> str:
     """How long ago an Event happened first."""
     return age(event.get("eventTime"), now)

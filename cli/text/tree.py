@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from cli.text.lines import FAINT, LABEL, Cell, Page
+from cli.text.lines import FAINT, LABEL, Cell, Page, plain
 from domain.explanation import TreeNode
 from domain.objects import POD_GROUP
 
@@ -39,17 +39,13 @@ def add_tree(page: Page, tree: TreeNode, *, path: Sequence[str], asked: str) -> 
 
 def _fitting(rows: list[list[Cell]]) -> list[list[Cell]]:
     """`rows` with the last column cut so that lines are not too long."""
-    widths = [max(len(_plain(row[column])) for row in rows) for column in range(len(rows[0]) - 1)]
+    widths = [max(len(plain(row[column])) for row in rows) for column in range(len(rows[0]) - 1)]
     left = max(_WIDTH - sum(widths) - 3 * len(widths) - 2, 24)
     for row in rows:
-        told = _plain(row[-1])
+        told = plain(row[-1])
         if len(told) > left:
             row[-1] = f"{told[: left - 1].rstrip(' ,:')}…"
     return rows
-
-
-def _plain(cell: Cell) -> str:
-    return cell if isinstance(cell, str) else cell[0]
 
 
 def _rows(node: TreeNode, way: _Way, *, depth: int) -> Iterator[list[Cell]]:
