@@ -115,8 +115,9 @@ async def follow(events: EventLog, tail: Tail, after: int) -> AsyncIterator[byte
 
 
 def some_of(events: EventLog, after: int, count: int) -> list[StoredEvent]:
-    """The `count` events after `after`, or as many as there are."""
-    return list(events.read(after, after + count))
+    """The `count` events after `after`, or as many as there are; of a window, 0 is where it begins."""
+    first = after or events.begins_after()
+    return list(events.read(first, first + count))
 
 
 def _frame(event: StoredEvent) -> bytes:
