@@ -6,7 +6,7 @@ decided and what follows from it by rule, such as who waits in which lane.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from sys import intern
 from typing import Any, TypeAlias
 
@@ -458,23 +458,7 @@ def _attempted(state: State, attempt: ev.GroupAttempted, position: int, _: int) 
     for pod in pending:
         if pod.arrival <= attempt.snapshot and pod.deletion is None:
             pod.attempts += 1
-    match attempt.outcome:
-        case "scheduled":
-            entity.unschedulable = entity.errors = 0
-            entity.verdict = Verdict.UNTRIED
-        case "unschedulable" | "waitingOnPreemption":
-            entity.unschedulable += 1
-            entity.errors = 0
-            waits = attempt.outcome == "waitingOnPreemption"
-            entity.verdict = Verdict.WAITING if waits else Verdict.REJECTED
-            entity.wakes_on = _what_helps(state, entity, pending, asks)
-        case "error":
-            entity.errors += 1
-            entity.verdict = Verdict.ERROR
-            # Labels of nodes can put Pods that run in the wrong domain; all other faults are its own.
-            entity.wakes_on = Stir.RULE if _is_constrained(state, entity) else Stir.OWN
-        case outcome:
-            raise CorruptLog(f"unknown outcome {outcome!r}")
+    _judge(state, entity, attempt.outcome, pending, asks)
     if attempt.same_as is None:
         entity.findings = b"" if attempt.outcome == "scheduled" else findings_digest(attempt)
         entity.findings_at = position
@@ -491,6 +475,26 @@ def _attempted(state: State, attempt: ev.GroupAttempted, position: int, _: int) 
         entity.due_us = _due(state, entity, entity.errors or entity.unschedulable, queued)
     entity.woken = state.queue.last_stir(entity.wakes_on)
     state.queue.put(entity, asks)
+
+
+def _judge(state: State, entity: Entity, outcome: str, pending: Sequence[Pod], asks: Asks) -> None:
+    """Note how an attempt of `entity` came out, and what could turn that around."""
+    match outcome:
+        case "scheduled":
+            entity.unschedulable = entity.errors = 0
+            entity.verdict = Verdict.UNTRIED
+        case "unschedulable" | "waitingOnPreemption":
+            entity.unschedulable += 1
+            entity.errors = 0
+            entity.verdict = Verdict.REJECTED if outcome == "unschedulable" else Verdict.WAITING
+            entity.wakes_on = _what_helps(state, entity, pending, asks)
+        case "error":
+            entity.errors += 1
+            entity.verdict = Verdict.ERROR
+            # Labels of nodes can put Pods that run in the wrong domain; all other faults are its own.
+            entity.wakes_on = Stir.RULE if _is_constrained(state, entity) else Stir.OWN
+        case _:
+            raise CorruptLog(f"unknown outcome {outcome!r}")
 
 
 def _what_helps(state: State, entity: Entity, pods: Iterable[Pod], asks: Asks) -> Stir:
@@ -706,12 +710,17 @@ def _kept_added(state: State, added: ev.Added, position: int, at: int) -> None:
     created = moment(metadata.creation_timestamp, at)
     kept = objects[added.key] = Kept(added.key, metadata.uid, position, position, position, created)
     kept.deletion = _deletion_in(metadata, at)
+    _read_kept(state, kind, added.key, added.object, position)
+
+
+def _read_kept(state: State, kind: str, key: str, manifest: msgspec.Raw, position: int) -> None:
+    """Take in what the manifest of an object of the other kinds means for scheduling."""
     if kind == "PriorityClass":
-        state.priority_classes[added.key] = read_priority_class(added.object)
+        state.priority_classes[key] = read_priority_class(manifest)
     if kind == "PodDisruptionBudget":
-        state.budgets[added.key] = read_budget(added.key, added.object)
+        state.budgets[key] = read_budget(key, manifest)
     if kind == "Namespace":
-        _label_namespace(state, added.key, read_namespace(added.object), position)
+        _label_namespace(state, key, read_namespace(manifest), position)
 
 
 def _label_namespace(state: State, name: str, labels: dict[str, str], position: int) -> None:
@@ -732,12 +741,7 @@ def _kept_updated(state: State, updated: ev.Updated, position: int, _: int) -> N
     kept.revision = position
     if updated.object is not UNSET:
         kept.manifest = position
-        if kind == "PriorityClass":
-            state.priority_classes[updated.key] = read_priority_class(updated.object)
-        if kind == "PodDisruptionBudget":
-            state.budgets[updated.key] = read_budget(updated.key, updated.object)
-        if kind == "Namespace":
-            _label_namespace(state, updated.key, read_namespace(updated.object), position)
+        _read_kept(state, kind, updated.key, updated.object, position)
     if updated.deletion is not None:
         kept.deletion = updated.deletion
 
