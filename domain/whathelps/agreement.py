@@ -1,13 +1,13 @@
 """What makes every attempt of a tree an error: Pods and groups that differ from the rest, made to agree."""
 
 from collections.abc import Iterable, Iterator
-from functools import partial
 
 from domain.explaining.disagreements import odd_groups, odd_pods, places_of
-from domain.explaining.wording import named, pods_named
+from domain.explaining.wording import named, number_of, pods_named
 from domain.objects import POD_GROUP, Group, Pod
 from domain.queue import Verdict
-from domain.whathelps.changes import Alter, Candidate, Manifest, Proved, Remove, Renew, Rewrite
+from domain.whathelps.changes import Candidate, Manifest, Proved, Remove, Renew, Rewrite, subject_of
+from domain.whathelps.labels import with_labels
 from domain.whathelps.proving import Prover
 from domain.whathelps.scene import Scene
 
@@ -42,7 +42,7 @@ def _pods_anew(scene: Scene, root: Group, pods: list[Pod]) -> Candidate:
     if waiting:
         told.append(f"create {pods_named(waiting)} anew with {_words(scene, root, waiting, scheduler)}")
     if running:
-        told.append(f"delete {pods_named(running)}, which {'runs' if len(running) == 1 else 'run'}")
+        told.append(f"delete {pods_named(running)}, which {number_of(len(running), 'runs', 'run')}")
 
     def alike(pod: Manifest) -> None:
         _take_class(pod, _class_of(scene, root))
@@ -88,14 +88,10 @@ def _take_class(manifest: Manifest, name: str | None) -> None:
 
 def _groups_anew(scene: Scene, root: Group, odd: list[Group]) -> Iterator[Candidate]:
     """Groups with the class of the root: PodGroups with their Pods, of a composite the whole tree."""
-    keys = {group.subject for group in odd}
+    subjects = {group.subject for group in odd}
 
     def alike(manifest: Manifest) -> None:
-        metadata = manifest["metadata"]
-        if (
-            f"{manifest['kind']}/{metadata['namespace']}/{metadata['name']}" in keys
-            or manifest["kind"] == "Pod"
-        ):
+        if manifest["kind"] == "Pod" or subject_of(manifest) in subjects:
             _take_class(manifest, _class_of(scene, root))
 
     leaves = all(group.kind == POD_GROUP for group in odd)
@@ -134,23 +130,11 @@ def _together(scene: Scene) -> Iterator[Candidate]:
         apart = [pod for _, pods in others for pod in pods]
         nodes = sorted({str(pod.node) for pod in apart if pod.node in scene.state.node_records})
         if home is not None and nodes:
-            label = f"{group.topology_key}={home}"
-            add = partial(_label, group.topology_key, home)
-            yield Candidate(
-                kind="labelNodes",
-                text=f"label {'nodes' if len(nodes) > 1 else 'node'} {named(nodes)} {label}",
-                edits=tuple(Alter("Node", name, add) for name in nodes),
-                subjects=tuple(f"Node/{name}" for name in nodes),
-                after=label,
-            )
-        verb = "runs" if len(apart) == 1 else "run"
+            yield with_labels({group.topology_key: home}, nodes)
+        run = number_of(len(apart), "runs", "run")
         yield Candidate(
             kind="delete",
-            text=f"delete {pods_named(apart)}, which {verb} apart from the rest",
+            text=f"delete {pods_named(apart)}, which {run} apart from the rest",
             edits=tuple(Remove("Pod", pod.key) for pod in apart),
             subjects=tuple(pod.subject for pod in apart),
         )
-
-
-def _label(key: str, value: str, node: Manifest) -> None:
-    node["metadata"]["labels"] = {**(node["metadata"].get("labels") or {}), key: value}

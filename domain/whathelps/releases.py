@@ -7,7 +7,7 @@ from domain.explaining.wording import named, number_of, pods_named
 from domain.objects import POD_GROUP, Group
 from domain.queue import Lane
 from domain.state import State
-from domain.whathelps.changes import Alter, Candidate, Manifest, Proved, Put, together
+from domain.whathelps.changes import Alter, Candidate, Manifest, Proved, Put, subject_of, together
 from domain.whathelps.proving import Prover
 from domain.whathelps.scene import Scene
 
@@ -152,9 +152,7 @@ def _create(made: Sequence[Manifest]) -> Candidate:
         kind="create",
         text=f"create {' with '.join(what)} for {named(whose)}",
         edits=tuple(map(Put, made)),
-        subjects=tuple(
-            f"{each['kind']}/{each['metadata']['namespace']}/{each['metadata']['name']}" for each in made
-        ),
+        subjects=tuple(map(subject_of, made)),
         before="0",
         after=str(len(pods)),
     )
