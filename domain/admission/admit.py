@@ -78,12 +78,7 @@ def update(world: World, manifest: Mapping[str, Any], *, namespace: str | None) 
     What admission or the scheduler filled in and the manifest leaves out stays. If the manifest
     names a resourceVersion, it must be the current one.
     """
-    kind = kind_of(manifest)
-    made = _decoded(kind, manifest)
-    key = _settle_namespace(kind, made.meta, namespace)
-    stored = world.get(kind.name, key)
-    if stored is None:
-        raise kinds.not_found(kind, made.meta.name or "")
+    kind, made, key, stored = _existing(world, manifest, namespace)
     return _update(world, kind, made, key, stored, keep_protection=made.meta.finalizers is None)
 
 
@@ -107,12 +102,7 @@ def update_status(world: World, manifest: Mapping[str, Any], *, namespace: str |
 
     The status of any other kind is what ganger decided, and stays. Raises as update does.
     """
-    kind = kind_of(manifest)
-    made = _decoded(kind, manifest)
-    key = _settle_namespace(kind, made.meta, namespace)
-    stored = world.get(kind.name, key)
-    if stored is None:
-        raise kinds.not_found(kind, made.meta.name or "")
+    kind, made, key, stored = _existing(world, manifest, namespace)
     rules = RULES[kind.name]
     old = rules.read(stored)
     _check_identity(world, kind, key, made.meta, old.meta)
@@ -124,6 +114,22 @@ def update_status(world: World, manifest: Mapping[str, Any], *, namespace: str |
         rules.set_defaults(made)
     _refuse(kind, made.meta, rules.update_faults(made, old))
     return _admitted(world, kind, key, made, old, stored, warnings)
+
+
+def _existing(
+    world: World, manifest: Mapping[str, Any], namespace: str | None
+) -> tuple[Kind, Object, str, Mapping[str, Any]]:
+    """The kind and the key of what `manifest` is to replace, as `manifest` has it and as it is stored.
+
+    Raises NotFound if there is none, and a Refused for a manifest that cannot be read.
+    """
+    kind = kind_of(manifest)
+    made = _decoded(kind, manifest)
+    key = _settle_namespace(kind, made.meta, namespace)
+    stored = world.get(kind.name, key)
+    if stored is None:
+        raise kinds.not_found(kind, made.meta.name or "")
+    return kind, made, key, stored
 
 
 def _create(world: World, kind: Kind, made: Object, *, namespace: str | None, now: int, uid: str) -> Admitted:
