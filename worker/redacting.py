@@ -24,6 +24,7 @@ from store.beginnings import Beginning, StateLine
 from store.chain import EMPTY_HEAD, ChainChecker, Head, StoredEvent
 from store.log import EventLog
 from store.origins import read_origin
+from store.tables import ATTEMPT
 from worker.again import Again, read_attempt
 from worker.cluster import SCHEDULER as SCHEDULER_ACTOR
 from worker.cluster import USER
@@ -116,7 +117,7 @@ class _Writing:
         self._carried: list[bytes] = []
         self._last = last
         self._state = State()
-        self._again = Again(self._state, log.of_type(GroupAttempted.__name__, until=last))
+        self._again = Again(self._state, log.of_type(ATTEMPT, until=last))
         self._expected: deque[Payload] = deque()
         self._batch: int | None = None
 

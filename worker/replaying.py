@@ -24,6 +24,7 @@ from store.beginnings import Beginning
 from store.chain import EMPTY_HEAD, ChainChecker, StoredEvent
 from store.log import EventLog
 from store.snapshots import Snapshots
+from store.tables import ATTEMPT
 from worker.again import Again, Attempt, read_attempt
 
 Progress = Callable[[int], None]
@@ -67,7 +68,7 @@ class StoredLog:
 
     def attempts(self) -> Iterator[StoredEvent]:
         """The GroupAttempted events, oldest first."""
-        return self._log.of_type(GroupAttempted.__name__, after=self._log.begins_after())
+        return self._log.of_type(ATTEMPT, after=self._log.begins_after())
 
 
 class ArchivedLog:
@@ -88,7 +89,7 @@ class ArchivedLog:
 
     def attempts(self) -> Iterator[StoredEvent]:
         """The GroupAttempted events, oldest first."""
-        return (event for event in self.events() if event.type == GroupAttempted.__name__)
+        return (event for event in self.events() if event.type == ATTEMPT)
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -231,7 +232,7 @@ class _Replay:
         )
 
     def _compare(self, stored: StoredEvent, envelope: Envelope) -> Divergence | None:
-        if stored.type == GroupAttempted.__name__:
+        if stored.type == ATTEMPT:
             left = self._leftover()
             if left is not None:
                 return left

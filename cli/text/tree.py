@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from cli.text.lines import FAINT, LABEL, Cell, Page, plain
+from domain.explaining.wording import so_many
 from domain.explanation import TreeNode
 from domain.objects import POD_GROUP
 
@@ -61,15 +62,11 @@ def _rows(node: TreeNode, way: _Way, *, depth: int) -> Iterator[list[Cell]]:
         if kind in shown:
             yield from _rows(kind[0], way, depth=depth + 1)
             if len(kind) > 1:
-                yield _note(f"{_groups(len(kind) - 1)} like it", kind[0].reason, depth + 1)
+                yield _note(f"{so_many(len(kind) - 1, 'more group')} like it", kind[0].reason, depth + 1)
     if hidden:
         reasons = dict.fromkeys(each.reason for each in hidden)
         told = next(iter(reasons)) if len(reasons) == 1 else "each in another way"
-        yield _note(_groups(len(hidden)), told, depth + 1)
-
-
-def _groups(count: int) -> str:
-    return f"{count} more group{'' if count == 1 else 's'}"
+        yield _note(so_many(len(hidden), "more group"), told, depth + 1)
 
 
 def _kinds(children: Sequence[TreeNode], way: _Way) -> list[list[TreeNode]]:

@@ -88,9 +88,9 @@ def read_configuration(document: Mapping[str, Any]) -> Configuration:
         config = _Reading(found, notes).configuration(read)
         if not found:
             return Configuration(config, tuple(notes))
-    texts = [str(fault) for fault in found]
-    listed = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-    raise Invalid(f"{_KIND} is invalid: {listed}", group=CONFIGURATION.group, kind=_KIND, causes=found)
+    raise Invalid(
+        f"{_KIND} is invalid: {faults.listed(found)}", group=CONFIGURATION.group, kind=_KIND, causes=found
+    )
 
 
 class _Reading:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from domain.explaining.evictions import eviction_part
 from domain.explaining.findings import attempt_part, finding_of, given_up, names, shapes_part
-from domain.explaining.outlook import count_of, where_it_waits
+from domain.explaining.outlook import where_it_waits
 from domain.explaining.question import (
     Question,
     ended_below,
@@ -18,7 +18,7 @@ from domain.explaining.question import (
     refused,
 )
 from domain.explaining.trees import in_tree
-from domain.explaining.wording import number_of, pods_named
+from domain.explaining.wording import number_of, pods_named, so_many
 from domain.explanation import Explanation, OnNode
 from domain.objects import POD_GROUP, Group, Pod
 from domain.queue import Entity, Verdict
@@ -55,7 +55,7 @@ def _resting(question: Question, told: Explanation, group: Group, ended: Counter
     on_nodes, over = sum(len(each.pods) for each in told.bound), sum(ended[leaf] for leaf in leaves)
     if on_nodes or over:
         short = "" if over else below_minimum(state, group)
-        parts = [f"{count_of(on_nodes)} on nodes{short}"] if on_nodes else []
+        parts = [f"{so_many(on_nodes, 'member')} on nodes{short}"] if on_nodes else []
         parts += [f"{over} ended"] if over else []
         return replace(told, note=f"{', '.join(parts)}, none waits{_leaving(state, group)}{_dying(group)}")
     return replace(told, note=f"{_without_members(state, group)}{_dying(group)}")
@@ -79,7 +79,9 @@ def _waiting(question: Question, told: Explanation, group: Group, entity: Entity
         on_nodes = sum(len(each.pods) for each in told.bound)
         leaves = state.leaves_of(group.kind, group.key)
         waiting = sum(len(state.members_of(leaf).pending) for leaf in leaves)
-        stands = f"{count_of(on_nodes)} on nodes, {waiting} waiting{_leaving(state, group)}; {stands}"
+        stands = (
+            f"{so_many(on_nodes, 'member')} on nodes, {waiting} waiting{_leaving(state, group)}; {stands}"
+        )
     told = replace(
         in_queue(question, told, entity),
         summary=_summary(question, group, entity),

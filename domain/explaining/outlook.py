@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from domain.explaining.uncounted import uncounted
-from domain.explaining.wording import number_of, pods_named
+from domain.explaining.wording import number_of, pods_named, so_many
 from domain.explanation import Ahead, Line
 from domain.objects import COMPOSITE, POD_GROUP, Group, Members, Pod
 from domain.queue import Entity, Lane, Stir, Verdict
@@ -131,7 +131,7 @@ def _held(state: State, entity: Entity) -> str:
         return f"{entity.kind} {entity.key} does not exist"
     gated = state.waiting_as(entity.name).gated
     if gated:
-        of_all = count_of(_members_below(state, entity))
+        of_all = so_many(_members_below(state, entity), "member")
         verbs = ("has", "holds") if len(gated) == 1 else ("have", "hold")
         return f"{len(gated)} of {of_all} {verbs[0]} scheduling gates and {verbs[1]} all of it back"
     if entity.hold.plugin == "GangScheduling" and root is not None:
@@ -151,11 +151,6 @@ def _quorum_of(state: State, root: Group) -> str:
         return "; ".join((exist, *uncounted(state, root)))
     ready, groups = state.forest.ready_below(root.key), len(state.forest.children(root.key))
     return f"{ready} of the {groups} groups right below it have their quorum, {root.min_count} must"
-
-
-def count_of(members: int) -> str:
-    """So many members, in words."""
-    return f"{members} member" if members == 1 else f"{members} members"
 
 
 def missing(state: State, entity: Entity, group: Group) -> tuple[str, ...]:
@@ -178,15 +173,16 @@ def missing_below(state: State, group: Group) -> tuple[str, ...]:
     if group.kind == POD_GROUP:
         return missing_members(group.min_count, state.members_of(group.key))
     lacking = group.min_count - state.forest.ready_below(group.key)
-    return () if lacking <= 0 else (f"{lacking} group{'s' if lacking > 1 else ''} with a quorum",)
+    return () if lacking <= 0 else (f"{so_many(lacking, 'group')} with a quorum",)
 
 
 def missing_members(min_count: int, members: Members) -> tuple[str, ...]:
     """The members that do not exist yet, by count."""
     lacking = min_count - members.created
-    return () if lacking <= 0 else (f"{lacking} Pod{'s' if lacking > 1 else ''}",)
+    return () if lacking <= 0 else (so_many(lacking, "Pod"),)
 
 
 def _gates(pod: Pod) -> str:
     gates = pod.spec.gates
-    return f"scheduling gate{'s' if len(gates) > 1 else ''} of Pod {pod.name}: {', '.join(gates)}"
+    which = number_of(len(gates), "gate", "gates")
+    return f"scheduling {which} of Pod {pod.name}: {', '.join(gates)}"

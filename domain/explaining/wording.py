@@ -20,6 +20,11 @@ def named(names: Iterable[str]) -> str:
     return f"{shown} and {len(every) - _SHOWN} more" if len(every) > _SHOWN else shown
 
 
+def so_many(count: int, what: str) -> str:
+    """`1 Pod`, `3 Pods`."""
+    return f"{count} {number_of(count, what, f'{what}s')}"
+
+
 def number_of(count: int, one: str, many: str) -> str:
     """`one` or `many`, whichever goes with so many."""
     return one if count == 1 else many

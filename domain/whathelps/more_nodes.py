@@ -6,6 +6,7 @@ from functools import partial
 from itertools import count, islice
 
 from domain.amounts import quantity_of
+from domain.explaining.wording import so_many
 from domain.node_facts import NodeFacts
 from domain.resources import PODS
 from domain.scheduling.company import HOSTNAME
@@ -116,7 +117,7 @@ def _to_measure(scene: Scene) -> Candidate:
     amounts = {resource: quantity_of(resource, amount) for resource, amount in sorted(asked.items())}
     what = [f"{amount} {resource}" for resource, amount in amounts.items()]
     pods = len(scene.waiting)
-    what += [f"room for {pods} Pod{'' if pods == 1 else 's'}"] if not amounts else []
+    what += [f"room for {so_many(pods, 'Pod')}"] if not amounts else []
     told = f" labelled {', '.join(f'{key}={value}' for key, value in labels.items())}" if labels else ""
     name = next(name for n in count(1) if (name := f"new-{n}") not in scene.state.node_records)
     node: Manifest = {

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import count, islice
 
-from domain.explaining.wording import named, number_of, pods_named
+from domain.explaining.wording import named, number_of, pods_named, so_many
 from domain.objects import POD_GROUP, Group
 from domain.queue import Lane
 from domain.state import State
@@ -142,11 +142,7 @@ def _create(made: Sequence[Manifest]) -> Candidate:
     """The creation of Pods, and of groups for some of them."""
     pods = [manifest for manifest in made if manifest["kind"] == "Pod"]
     groups = [manifest for manifest in made if manifest["kind"] != "Pod"]
-    what = [
-        f"{len(each)} more {kind}{'s' if len(each) > 1 else ''}"
-        for each, kind in ((groups, POD_GROUP), (pods, "Pod"))
-        if each
-    ]
+    what = [so_many(len(each), f"more {kind}") for each, kind in ((groups, POD_GROUP), (pods, "Pod")) if each]
     whose = list(dict.fromkeys(_whose(manifest) for manifest in pods))
     return Candidate(
         kind="create",

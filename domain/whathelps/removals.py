@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from domain.amounts import quantity_of
-from domain.explaining.wording import named
+from domain.explaining.wording import named, so_many
 from domain.explanation import title
 from domain.objects import Pod
 from domain.resources import PODS
@@ -84,7 +84,7 @@ def _described(unit: _Unit) -> str:
     if unit.subject.startswith("Pod/"):
         what = title(unit.subject)
     else:
-        what = f"{title(unit.subject)} with its {len(unit.pods)} Pod{'s' if len(unit.pods) > 1 else ''}"
+        what = f"{title(unit.subject)} with its {so_many(len(unit.pods), 'Pod')}"
     held = [
         f"{quantity_of(name, amount)} {name}" for name, amount in list(unit.held.items())[-_SHOWN_RESOURCES:]
     ]
