@@ -13,9 +13,7 @@ from domain.scheduling.cycle import decide
 from domain.state import State
 from domain.times import SECOND
 from ganger_testing.manifests import Manifest, key_of
-
-START = 1_767_225_600 * SECOND
-"""2026-01-01T00:00:00Z, when the logs of tests begin."""
+from worker.clocks import START
 
 
 def fact(manifest: Manifest, change: str = "Added") -> ev.Payload:

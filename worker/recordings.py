@@ -156,6 +156,6 @@ def _asked(kind: Kind, observation: Observation) -> dict[str, Any]:
 
 
 def _was_evicted(body: Mapping[str, Any]) -> bool:
-    """Did a scheduler delete this Pod to make room?"""
+    """Whether a scheduler deleted this Pod to make room."""
     conditions = body.get("status", {}).get("conditions") or ()
     return any(each.get("reason") == "PreemptionByScheduler" for each in conditions)

@@ -18,17 +18,13 @@ from domain.admission.kinds import COMPOSITE_POD_GROUP, POD_GROUP, Kind, kind_na
 from domain.errors import GangerError, NotFound, Refused
 from domain.objects import Pod
 from domain.queue import Lane
-from domain.times import SECOND
 from store.engine import Store
-from worker.clocks import VirtualClock
+from worker.clocks import START, VirtualClock
 from worker.cluster import Cluster
 from worker.explaining import why
 from worker.loop import Worker
 from worker.moments import span_of
 from worker.status import status_code
-
-START = 1_767_225_600 * SECOND
-"""2026-01-01T00:00:00Z, when every scenario begins."""
 
 _HELD = (Lane.GATED, Lane.INCOMPLETE)
 

@@ -40,10 +40,10 @@ class World(Protocol):
         """The PriorityClasses by name; the two that every cluster has need not be among them."""
 
     def active_pods_of(self, group: str) -> bool:
-        """Does any Pod that is neither Succeeded nor Failed name the PodGroup of this key?"""
+        """Whether some Pod that has not ended names the PodGroup of this key."""
 
     def children_of(self, composite: str) -> bool:
-        """Does any group name the CompositePodGroup of this key as its parent?"""
+        """Whether some group names the CompositePodGroup of this key as its parent."""
 
 
 class Admitted(msgspec.Struct, frozen=True, kw_only=True):
@@ -204,7 +204,7 @@ def _admitted(
 
 
 def _ends(world: World, kind: Kind, key: str, made: Object, old: Object) -> bool:
-    """Is this update the end of an object under deletion?"""
+    """Whether this update is the end of an object that is being deleted."""
     if old.meta.deletion_timestamp is None or made.meta.finalizers:
         return False
     if isinstance(made, Pod):
