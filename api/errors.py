@@ -2,6 +2,8 @@
 
 import json
 import logging
+from collections.abc import Mapping
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -56,10 +58,16 @@ def bad_value(field: str, value: object, rule: str) -> BadRequest:
 def bad_parameter(error: RequestValidationError) -> BadRequest:
     """The refusal of a parameter that FastAPI has found wrong."""
     first = error.errors()[0]
-    field = str(first["loc"][-1])
-    if first["type"] == "missing":
+    return wrong_field(str(first["loc"][-1]), first)
+
+
+def wrong_field(field: str, found: Mapping[str, Any]) -> BadRequest:
+    """The refusal of `field`, of which pydantic has `found` something wrong."""
+    if found["type"] == "missing":
         return BadRequest(f"{field}: Required value")
-    return bad_value(field, first["input"], first["msg"].replace("Input should be", "must be"))
+    if found["type"] == "extra_forbidden":
+        return BadRequest(f"{field}: there is no such field")
+    return bad_value(field, found["input"], found["msg"].replace("Input should be", "must be"))
 
 
 def no_such_route() -> NotFound:

@@ -4,7 +4,6 @@ import asyncio
 import logging
 import threading
 from collections.abc import AsyncIterator
-from itertools import islice
 from typing import Final
 
 from starlette.concurrency import run_in_threadpool
@@ -107,7 +106,7 @@ async def follow(events: EventLog, tail: Tail, after: int) -> AsyncIterator[byte
     The id of each is its position, so that a client that was cut off resumes where it was.
     """
     while not tail.closed:
-        page = await run_in_threadpool(_read, events, after)
+        page = await run_in_threadpool(some_of, events, after, PAGE)
         if page:
             yield b"".join(map(_frame, page))
             after = page[-1].position
@@ -115,8 +114,10 @@ async def follow(events: EventLog, tail: Tail, after: int) -> AsyncIterator[byte
             yield _HEARTBEAT
 
 
-def _read(events: EventLog, after: int) -> list[StoredEvent]:
-    return list(islice(events.read(after, after + PAGE), PAGE))
+def some_of(events: EventLog, after: int, count: int) -> list[StoredEvent]:
+    """The `count` events after `after`, or as many as there are; of a window, 0 is where it begins."""
+    first = after or events.begins_after()
+    return list(events.read(first, first + count))
 
 
 def _frame(event: StoredEvent) -> bytes:

@@ -104,7 +104,7 @@ class _Waiting(Collector):
             with cluster.lock:
                 cluster.refresh()
                 state = cluster.state
-                waiting = _count(state, max(cluster.clock.now(), state.at))
+                waiting = _count(state, cluster.present())
                 cache.add_metric([name, "nodes"], len(state.node_records))
                 cache.add_metric([name, "pods"], len(state.pods))
                 position.add_metric([name], state.position)

@@ -5,10 +5,10 @@ what is not known is refused. Source: generated.proto of k8s.io/api and k8s.io/a
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from domain.errors import BadRequest
+from domain.times import EARLIEST, LATEST, SECOND, rfc3339
 
 PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
 
@@ -138,10 +138,10 @@ def _time(value: Value) -> str | None:
     read = _read(_bytes(value), {1: Field("seconds", _number), 2: Field("nanos", _number)})
     if not read:
         return None
-    try:
-        return datetime.fromtimestamp(read.get("seconds", 0), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except (ValueError, OverflowError, OSError) as error:
-        raise BadRequest("body: a time of a protobuf message is out of range") from error
+    at = read.get("seconds", 0) * SECOND
+    if not EARLIEST <= at <= LATEST:
+        raise BadRequest("body: a time of a protobuf message is out of range")
+    return rfc3339(at)
 
 
 def _int_or_string(value: Value) -> int | str:

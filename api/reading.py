@@ -131,11 +131,11 @@ def moment_asked(
     return None
 
 
-def position_of(version: str) -> int:
-    """The position that a resourceVersion is. Raises BadRequest if it is none."""
-    if not (version.isascii() and version.isdecimal()):
-        raise bad_value("resourceVersion", version, "must be a position of the log")
-    return int(version)
+def position_of(text: str, field: str = "resourceVersion") -> int:
+    """The position that `field` names. Raises BadRequest if it names none."""
+    if not (text.isascii() and text.isdecimal()):
+        raise bad_value(field, text, "must be a position of the log")
+    return int(text)
 
 
 def _list_metadata(page: Page) -> dict[str, Any]:

@@ -13,9 +13,18 @@ from api.replies import json_reply
 from api.resource import Resource
 from domain.ages import age
 from worker.cluster import Cluster
-from worker.words import conditions, group_of, last_seen, node_status, pod_status, policy_of, taint_text
-
-Shown = Mapping[str, Any]
+from worker.words import (
+    Shown,
+    conditions,
+    group_of,
+    last_seen,
+    node_status,
+    pod_status,
+    policy_of,
+    regarded,
+    taints_of,
+    text_of,
+)
 
 _META: Final = "meta.k8s.io/v1"
 _ASKED: Final = {"as": "table", "g": "meta.k8s.io", "v": "v1"}
@@ -91,13 +100,7 @@ def _definition(column: Column) -> dict[str, Any]:
 
 
 def _of(part: str, field: str, otherwise: str = "") -> Callable[[Shown, int], Any]:
-    return lambda shown, _: _text((shown.get(part) or {}).get(field), otherwise)
-
-
-def _text(value: Any, otherwise: str = "") -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return otherwise if value is None else str(value)
+    return lambda shown, _: text_of((shown.get(part) or {}).get(field), otherwise)
 
 
 def _group_status(shown: Shown) -> str:
@@ -106,11 +109,6 @@ def _group_status(shown: Shown) -> str:
     if "deletionTimestamp" in shown["metadata"]:
         return "Terminating"
     return "Pending" if condition is None else condition.get("reason") or "Scheduled"
-
-
-def _target(event: Shown) -> str:
-    target = event.get("involvedObject") or event["regarding"]
-    return f"{target['kind'].lower()}/{target['name']}"
 
 
 _NAME: Final = Column("Name", _of("metadata", "name"))
@@ -140,7 +138,7 @@ _COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         _AGE,
         Column(
             "Taints",
-            lambda shown, _: ",".join(map(taint_text, (shown.get("spec") or {}).get("taints") or ())),
+            lambda shown, _: ",".join(taints_of(shown)),
             wide=True,
         ),
     ),
@@ -154,10 +152,10 @@ _COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
     ),
     "PriorityClass": (
         _NAME,
-        Column("Value", lambda shown, _: _text(shown.get("value"))),
-        Column("Global-Default", lambda shown, _: _text(bool(shown.get("globalDefault")))),
+        Column("Value", lambda shown, _: text_of(shown.get("value"))),
+        Column("Global-Default", lambda shown, _: text_of(bool(shown.get("globalDefault")))),
         _AGE,
-        Column("PreemptionPolicy", lambda shown, _: _text(shown.get("preemptionPolicy"))),
+        Column("PreemptionPolicy", lambda shown, _: text_of(shown.get("preemptionPolicy"))),
     ),
     "PodDisruptionBudget": (
         _NAME,
@@ -170,7 +168,7 @@ _COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         Column("Last Seen", last_seen),
         Column("Type", lambda shown, _: shown["type"]),
         Column("Reason", lambda shown, _: shown["reason"]),
-        Column("Object", lambda shown, _: _target(shown)),
-        Column("Message", lambda shown, _: _text(shown.get("message", shown.get("note")))),
+        Column("Object", lambda shown, _: regarded(shown)),
+        Column("Message", lambda shown, _: text_of(shown.get("message", shown.get("note")))),
     ),
 }

@@ -40,20 +40,19 @@ def plain_search(state: State) -> set[str]:
     members are filtered on their nodes after each that is put back."""
     group = state.groups["default/gang"]
     members = [
-        (pod, state.spec(pod).shape)
-        for pod in map(state.pods.__getitem__, state.members_of(group.key).pending)
+        (pod, pod.spec.shape) for pod in map(state.pods.__getitem__, state.members_of(group.key).pending)
     ]
     room = room_for(state, group.priority, [pod for pod, _ in members])
     row_of = room.roster.row
     units = sorted(units_below(state, group.priority), key=Unit.importance)
     for pod in (pod for unit in units for pod in unit.pods):
-        room.forget(row_of[str(pod.node)], state.spec(pod).shape)
+        room.forget(row_of[str(pod.node)], pod.spec.shape)
     placed = [(shape, place(room, shape, 1)[0]) for _, shape in members]
     for shape, row in placed:
         room.forget(row, shape)
     gone: set[str] = set()
     for unit in units:
-        back = [(row_of[str(pod.node)], state.spec(pod).shape) for pod in unit.pods]
+        back = [(row_of[str(pod.node)], pod.spec.shape) for pod in unit.pods]
         for row, shape in back:
             room.assume(row, shape)
         if not _all_fit(room, placed):

@@ -48,11 +48,31 @@ class Client:
             self._base += f"/clusters/{quote(cluster, safe='')}"
         self.warnings: list[str] = []
 
-    def request(self, method: str, path: str, query: Query, body: bytes | None = None) -> bytes:
-        """The body of the answer. Raises FromServer for a refusal, CannotDo if no server answers.
+    def read(self, path: str, kind: type[Body], **query: str | None) -> Body:
+        """The answer to a GET as `kind`. Raises as `request`."""
+        return self.request("GET", path, kind, query)
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        kind: type[Body],
+        query: Query,
+        document: Mapping[str, Any] | None = None,
+    ) -> Body:
+        """The answer as `kind`. Raises FromServer for a refusal, CannotDo if there is no usable answer.
 
         What is None in `query` is left out.
         """
+        answer = self._answer(
+            method, path, query, None if document is None else msgspec.json.encode(document)
+        )
+        try:
+            return msgspec.json.decode(answer, type=kind)
+        except msgspec.DecodeError as error:
+            raise CannotDo(f"the server {self._base} answers {path} in an unknown form: {error}") from error
+
+    def _answer(self, method: str, path: str, query: Query, body: bytes | None) -> bytes:
         given = {name: value for name, value in query.items() if value is not None}
         url = f"{self._base}{path}" + (f"?{urlencode(given)}" if given else "")
         headers = {"Accept": "application/json"} | ({"Content-Type": "application/json"} if body else {})
@@ -68,13 +88,6 @@ class Client:
             raise CannotDo(f"the server {self._base} cannot be reached: {reason}") from error
         except (HTTPException, OSError, ValueError) as error:
             raise CannotDo(f"the server {self._base} gave no usable answer: {error}") from error
-
-    def read(self, path: str, kind: type[Body], **query: str | None) -> Body:
-        """The answer to a GET as `kind`. Raises CannotDo if it is none, and as `request`."""
-        try:
-            return msgspec.json.decode(self.request("GET", path, query), type=kind)
-        except msgspec.DecodeError as error:
-            raise CannotDo(f"the server {self._base} answers {path} in an unknown form: {error}") from error
 
     def why(
         self,
@@ -101,8 +114,7 @@ class Client:
 
     def whatif(self, question: Mapping[str, Any]) -> WhatIf:
         """What changes would have come to. Raises FromServer, CannotDo."""
-        answer = self.request("POST", f"{_OWN}/whatif", {}, msgspec.json.encode(question))
-        return msgspec.json.decode(answer, type=WhatIf)
+        return self.request("POST", f"{_OWN}/whatif", WhatIf, {}, question)
 
     def config(self, *, at: str | None = None) -> dict[str, Any]:
         """The configuration in force, now or as of `at`. Raises FromServer."""
@@ -110,11 +122,7 @@ class Client:
 
     def configure(self, document: Mapping[str, Any], *, dry_run: bool) -> dict[str, Any]:
         """The configuration in force once `document` replaces it. Raises FromServer."""
-        answer = self.request(
-            "PUT", f"{_OWN}/config", {"dryRun": "All" if dry_run else None}, msgspec.json.encode(document)
-        )
-        configured: dict[str, Any] = json.loads(answer)
-        return configured
+        return self.request("PUT", f"{_OWN}/config", dict, {"dryRun": "All" if dry_run else None}, document)
 
     def history(
         self, kind: Kind, namespace: str, name: str, *, since: str | None = None, until: str | None = None
@@ -150,6 +158,12 @@ def _is_url(text: str) -> bool:
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
+
+
+class ObjectList(msgspec.Struct):
+    """A list of objects, as Kubernetes' paths give it."""
+
+    items: list[dict[str, Any]]
 
 
 class _Item(msgspec.Struct):

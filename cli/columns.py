@@ -15,7 +15,9 @@ from worker.words import (
     node_status,
     pod_status,
     policy_of,
-    taint_text,
+    regarded,
+    taints_of,
+    text_of,
 )
 
 
@@ -58,21 +60,15 @@ def _of_metadata(field: str) -> Callable[[Shown, Facts], str]:
 
 
 def _of_spec(field: str) -> Callable[[Shown, Facts], str]:
-    return lambda shown, _: _text(_spec(shown).get(field))
+    return lambda shown, _: text_of(_spec(shown).get(field))
 
 
 def _of_status(field: str) -> Callable[[Shown, Facts], str]:
-    return lambda shown, _: _text((shown.get("status") or {}).get(field))
+    return lambda shown, _: text_of((shown.get("status") or {}).get(field))
 
 
 def _of_object(field: str) -> Callable[[Shown, Facts], str]:
-    return lambda shown, _: _text(shown.get(field))
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "" if value is None else str(value)
+    return lambda shown, _: text_of(shown.get(field))
 
 
 def _use_of(resource: str) -> Callable[[Shown, Facts], str]:
@@ -100,7 +96,7 @@ def _node_columns(nodes: Sequence[Shown]) -> list[Column]:
         Column("MEMORY", _use_of(MEMORY)),
         *(Column(header.upper(), _use_of(device)) for header, device in zip(headers, devices, strict=True)),
         _AGE,
-        Column("TAINTS", lambda shown, _: ",".join(map(taint_text, _spec(shown).get("taints") or ())), True),
+        Column("TAINTS", lambda shown, _: ",".join(taints_of(shown)), True),
     ]
 
 
@@ -122,17 +118,12 @@ def _times_of(event: Shown) -> str:
     return str((event.get("series") or {}).get("count", 1))
 
 
-def _target_of(event: Shown) -> str:
-    involved = event["involvedObject"]
-    return f"{involved['kind'].lower()}/{involved['name']}"
-
-
 _COLUMNS: Mapping[str, Sequence[Column]] = {
     "Event": (
         Column("LAST SEEN", lambda shown, facts: last_seen(shown, facts.now)),
         Column("TYPE", _of_object("type")),
         Column("REASON", _of_object("reason")),
-        Column("OBJECT", lambda shown, _: _target_of(shown)),
+        Column("OBJECT", lambda shown, _: regarded(shown)),
         Column("SUBOBJECT", lambda shown, _: shown["involvedObject"].get("fieldPath") or "", True),
         Column(
             "SOURCE", lambda shown, _: f"{shown['reportingComponent']}, {shown['reportingInstance']}", True
@@ -185,17 +176,17 @@ _COLUMNS: Mapping[str, Sequence[Column]] = {
     "PriorityClass": (
         _NAME,
         Column("VALUE", _of_object("value")),
-        Column("GLOBAL-DEFAULT", lambda shown, _: _text(bool(shown.get("globalDefault")))),
+        Column("GLOBAL-DEFAULT", lambda shown, _: text_of(bool(shown.get("globalDefault")))),
         _AGE,
         Column("PREEMPTIONPOLICY", lambda shown, _: shown.get("preemptionPolicy") or "PreemptLowerPriority"),
     ),
     "PodDisruptionBudget": (
         _NAME,
-        Column("MIN AVAILABLE", lambda shown, _: _text(shown["spec"].get("minAvailable")) or "N/A"),
-        Column("MAX UNAVAILABLE", lambda shown, _: _text(shown["spec"].get("maxUnavailable")) or "N/A"),
+        Column("MIN AVAILABLE", lambda shown, _: text_of(shown["spec"].get("minAvailable")) or "N/A"),
+        Column("MAX UNAVAILABLE", lambda shown, _: text_of(shown["spec"].get("maxUnavailable")) or "N/A"),
         Column(
             "ALLOWED DISRUPTIONS",
-            lambda shown, _: _text(shown.get("status", {}).get("disruptionsAllowed")) or "0",
+            lambda shown, _: text_of(shown.get("status", {}).get("disruptionsAllowed")) or "0",
         ),
         _AGE,
     ),

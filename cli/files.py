@@ -57,6 +57,14 @@ def read_manifests(paths: Sequence[str], *, recursive: bool = False) -> Manifest
     return Manifests(documents)
 
 
+def read_configuration(path: str) -> Manifests:
+    """The one document in a file, or on standard input. Raises CannotDo if there are more."""
+    documents = read_manifests((path,))
+    if len(documents) != 1:
+        raise CannotDo(f"{path}: a configuration is one document, there are {len(documents)}")
+    return documents
+
+
 @contextmanager
 def naming_the_place(manifests: Manifests) -> Iterator[None]:
     """Raise CannotDo, with the place of the manifest that was reached, for a refusal of it."""

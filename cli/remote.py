@@ -1,12 +1,9 @@
 """Objects of a cluster that a running `ganger serve` has, through Kubernetes' own paths."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-import msgspec
-
-from cli.client import Client, path_of
+from cli.client import Client, ObjectList, path_of
 from cli.errors import FromServer
 from cli.objects import Change, GroupFacts, Shown, facts_of, key_of
 from cli.settings import DEFAULT_NAMESPACE
@@ -37,9 +34,9 @@ class RemoteObjects:
 
     def all(self, kind: Kind, namespace: str | None) -> list[Shown]:
         """The objects of a kind, of one namespace or all, sorted by namespace and name."""
-        listed = self._client.read(path_of(kind, namespace or ""), dict, at=self._at)
+        listed = self._client.read(path_of(kind, namespace or ""), ObjectList, at=self._at)
         named = {"apiVersion": kind.api_version, "kind": kind.name}
-        return sorted(({**named, **item} for item in listed["items"]), key=key_of)
+        return sorted(({**named, **item} for item in listed.items), key=key_of)
 
     def history(self, kind: Kind, namespace: str, name: str) -> Iterator[Entry]:
         """What concerns an object, in the order of the log. Raises FromServer."""
@@ -53,8 +50,8 @@ class RemoteObjects:
         about = {"kind": kind.name, **{field: metadata[field] for field in ("namespace", "name", "uid")}}
         selector = ",".join(f"involvedObject.{field}={value}" for field, value in about.items())
         path = path_of(EVENT, metadata["namespace"])
-        listed = self._client.read(path, dict, at=self._at, fieldSelector=selector)
-        return sorted(listed["items"], key=lambda event: int(event["metadata"]["resourceVersion"]))
+        listed = self._client.read(path, ObjectList, at=self._at, fieldSelector=selector)
+        return sorted(listed.items, key=lambda event: int(event["metadata"]["resourceVersion"]))
 
     def apply(self, manifest: Mapping[str, Any], *, namespace: str | None, dry_run: bool) -> Change:
         """Create the object or replace it by the whole manifest.
@@ -69,13 +66,13 @@ class RemoteObjects:
         name = str(metadata.get("name") or "")
         path = path_of(kind, place, name, manifest["apiVersion"])
         before = self._find(path) if name else None
-        answer = self._client.request(
+        after = self._client.request(
             "POST" if before is None else "PUT",
             all_of_them if before is None else path,
+            dict,
             {"dryRun": "All" if dry_run else None},
-            msgspec.json.encode(manifest),
+            manifest,
         )
-        after = json.loads(answer)
         same = before is not None and _substance(after) == _substance(before)
         change = "created" if before is None else "unchanged" if same else "configured"
         return Change(kind, after["metadata"]["name"], change, self._client.take_warnings())
@@ -96,7 +93,7 @@ class RemoteObjects:
                     "gracePeriodSeconds": None if grace is None else str(grace),
                     "dryRun": "All" if dry_run else None,
                 }
-                answer = json.loads(self._client.request("DELETE", path_of(kind, namespace, name), query))
+                answer = self._client.request("DELETE", path_of(kind, namespace, name), dict, query)
             except FromServer as refusal:
                 if ignore_not_found and refusal.reason == "NotFound":
                     continue

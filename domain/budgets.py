@@ -41,7 +41,7 @@ class Budget(msgspec.Struct, frozen=True, gc=False, array_like=True):
 
     def protects(self, pod: Pod) -> bool:
         """Whether evicting `pod` counts."""
-        if not self.selector or pod.key.partition("/")[0] != self.namespace:
+        if not self.selector or pod.namespace != self.namespace:
             return False
         return selects(self.selector, dict(pod.labels))
 

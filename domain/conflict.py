@@ -97,7 +97,7 @@ def _brings_rules(payload: ev.Payload, state: State) -> bool:
             pod = state.pods.get(bound.pod)
             if pod is None or pod.uid != bound.uid:
                 return True
-            terms = state.spec(pod).peer.terms
+            terms = pod.spec.peer.terms
             return terms is not None and bool(terms.anti_affinity)
         case ev.PodAdded() | ev.PodUpdated() as put if put.node is not None and put.object is not UNSET:
             return b'"podAntiAffinity"' in bytes(put.object)

@@ -13,6 +13,7 @@ from domain.configuration import configuration_of
 from domain.explanation import Moment
 from domain.objects import COMPOSITE, POD_GROUP, Condition, Group, Kept, NodeRecord, Pod
 from domain.state import State
+from domain.taints import written
 from domain.times import rfc3339_micro
 
 Facets = dict[str, str]
@@ -115,7 +116,7 @@ Told = Callable[[State, Any], Facets]
 def _object_change(subject: str, before: Side, after: Side, told: Told) -> ObjectChange | None:
     """What became of one object; None if nothing did."""
     (then, old), (now, new) = before, after
-    if isinstance(old, Pod) and old == new and then.spec(old) == now.spec(new):
+    if isinstance(old, Pod) and old == new:
         return None
     fields = _changes({} if old is None else told(then, old), {} if new is None else told(now, new))
     if old is None or new is None:
@@ -140,8 +141,8 @@ def _changes(old: Facets, new: Facets) -> tuple[FieldChange, ...]:
     )
 
 
-def _pod_facets(state: State, pod: Pod) -> Facets:
-    spec = state.spec(pod)
+def _pod_facets(_: State, pod: Pod) -> Facets:
+    spec = pod.spec
     return _present(
         {
             "node": pod.node,
@@ -191,7 +192,7 @@ def _node_facets(state: State, record: NodeRecord) -> Facets:
             **{
                 f"allocatable {name}": quantity_of(name, amount) for name, amount in facts.allocatable.items()
             },
-            "taints": ", ".join(f"{taint.key}={taint.value}:{taint.effect}" for taint in facts.taints),
+            "taints": ", ".join(map(written, facts.taints)),
             **{f"label {name}": value for name, value in facts.labels.items()},
             "manifest": _place(record.manifest),
         }

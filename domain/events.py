@@ -7,12 +7,12 @@ manifest as admitted, in canonical JSON; the reducer reads of it what scheduling
 """
 
 from functools import lru_cache
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from domain.profile import DEFAULT_PROFILE, Profile
+from domain.profile import DEFAULT_PROFILE, DEFAULT_SCHEDULER, Profile
 from domain.resources import Amount
 
 
@@ -176,7 +176,7 @@ class SchedulerConfigured(Fact, frozen=True, kw_only=True):
     max_backoff_us: int = 10_000_000
     profiles: tuple[Profile, ...] = ()
     retry: str = "onChange"
-    scheduler_names: tuple[str, ...] = ("default-scheduler",)
+    scheduler_names: tuple[str, ...] = (DEFAULT_SCHEDULER,)
     siblings: str = "greedy"
 
     def profile(self, scheduler: str) -> Profile:
@@ -380,41 +380,7 @@ Payload: TypeAlias = (
     | PodEvicted
 )
 
-PAYLOADS: dict[str, type[Fact]] = {
-    payload.__name__: payload
-    for payload in (
-        NodeAdded,
-        NodeUpdated,
-        NodeDeleted,
-        PodAdded,
-        PodUpdated,
-        PodDeleted,
-        PodGroupAdded,
-        PodGroupUpdated,
-        PodGroupDeleted,
-        CompositePodGroupAdded,
-        CompositePodGroupUpdated,
-        CompositePodGroupDeleted,
-        WorkloadAdded,
-        WorkloadUpdated,
-        WorkloadDeleted,
-        PriorityClassAdded,
-        PriorityClassUpdated,
-        PriorityClassDeleted,
-        PodDisruptionBudgetAdded,
-        PodDisruptionBudgetUpdated,
-        PodDisruptionBudgetDeleted,
-        NamespaceAdded,
-        NamespaceUpdated,
-        NamespaceDeleted,
-        SchedulerConfigured,
-        BindingFailed,
-        GroupAttempted,
-        PodBound,
-        PodNominated,
-        PodEvicted,
-    )
-}
+PAYLOADS: dict[str, type[Payload]] = {payload.__name__: payload for payload in get_args(Payload)}
 """Every type of event by its name on the wire."""
 
 VERSIONS: dict[str, int] = dict.fromkeys(PAYLOADS, 1) | {"SchedulerConfigured": 2}

@@ -13,7 +13,7 @@ from domain.explaining.groups import explain_group
 from domain.explaining.others import explain_kept, explain_node
 from domain.explaining.pods import explain_pod
 from domain.explaining.question import Binding, Evicted, Question, ref_of
-from domain.explanation import Explanation, Fate, Moment, ObjectRef
+from domain.explanation import Explanation, Fate, Moment, ObjectRef, title
 from domain.state import State
 from domain.times import rfc3339, rfc3339_micro
 
@@ -101,4 +101,4 @@ def _preempted(before: Explanation | None) -> str:
     """By whom what was deleted had been preempted, if it was."""
     if before is None or before.evicted is None:
         return ""
-    return f", preempted by {before.evicted.by.replace('/', ' ', 1)}"
+    return f", preempted by {title(before.evicted.by)}"

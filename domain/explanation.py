@@ -58,10 +58,14 @@ class ObjectRef(Part, frozen=True, kw_only=True):
     uid: str
 
     @property
+    def subject(self) -> str:
+        """`Kind/namespace/name`, of a cluster-wide kind `Kind/name`."""
+        return "/".join(filter(None, (self.kind, self.namespace, self.name)))
+
+    @property
     def title(self) -> str:
         """How people name it: `PodGroup default/trainer`."""
-        name = self.name if self.namespace is None else f"{self.namespace}/{self.name}"
-        return f"{self.kind} {name}"
+        return title(self.subject)
 
 
 class Moment(Part, frozen=True, kw_only=True):

@@ -122,10 +122,6 @@ class Forest:
         """The groups that name the composite `key` as their parent, in the order they are tried."""
         return sorted(self._below.get(key, {}).values(), key=_turn)
 
-    def has_children(self, key: str) -> bool:
-        """Whether some group names the composite `key` as its parent."""
-        return key in self._below
-
     def leaves(self, key: str) -> Iterator[Group]:
         """The PodGroups below the composite `key`, which need not exist."""
         seen, left = {key}, [key]

@@ -179,9 +179,7 @@ def _free_before(state: State, facts: NodeFacts, freed: Mapping[str, int]) -> di
     Nominated Pods count, whoever they are.
     """
     used = state.nodes.used(facts.name)
-    shapes = [
-        state.spec(pod).shape for key in state.nominated if (pod := state.pods[key]).nominated == facts.name
-    ]
+    shapes = [pod.spec.shape for key in state.nominated if (pod := state.pods[key]).nominated == facts.name]
     for shape in shapes:
         for resource, amount in ((PODS, 1), *shape.requests):
             used[resource] = used.get(resource, 0) + int(amount)

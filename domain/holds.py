@@ -8,6 +8,7 @@ from domain.forest import Chain
 from domain.incomplete import flaw_of
 from domain.objects import POD_GROUP, Group, Pod, Waiting
 from domain.queue import Hold, Lane
+from domain.scheduling.texts import skipped
 from domain.state import State
 
 _BELOW_MINIMUM = Hold(
@@ -23,7 +24,7 @@ def hold_of_group(state: State, root: Group | None, waiting: Waiting, oldest: Po
     """
     if waiting.gated:
         first = state.pods[next(iter(waiting.gated))]
-        return _gates(state, first)
+        return _gates(first)
     if root is None or root.parent is not None:
         assert oldest.group is not None
         return _incomplete(state.root_of(oldest.group))
@@ -48,20 +49,19 @@ def _incomplete(chain: Chain) -> Hold:
     return Hold(Lane.INCOMPLETE, "GangScheduling", text)
 
 
-def hold_of_pod(state: State, pod: Pod) -> Hold | None:
+def hold_of_pod(pod: Pod) -> Hold | None:
     """Why a Pod that waits alone is held; None if nothing holds it."""
-    spec = state.spec(pod)
-    if spec.gates:
-        return _gates(state, pod)
+    if pod.spec.gates:
+        return _gates(pod)
     if pod.deletion is not None:
         return _dying(pod)
     return None
 
 
-def _gates(state: State, pod: Pod) -> Hold:
-    names = " ".join(state.spec(pod).gates)
+def _gates(pod: Pod) -> Hold:
+    names = " ".join(pod.spec.gates)
     return Hold(Lane.GATED, "SchedulingGates", f"waiting for scheduling gates: [{names}]")
 
 
 def _dying(pod: Pod) -> Hold:
-    return Hold(Lane.GATED, "ganger", f"skip schedule deleting pod: {pod.key}")
+    return Hold(Lane.GATED, "ganger", skipped(pod.key))

@@ -197,7 +197,7 @@ class WholeCluster:
         pod = self._state.pods.get(key)
         if pod is None:
             return None
-        return Regarding(key, pod.uid, self._state.spec(pod).scheduler, pod.revision)
+        return Regarding(key, pod.uid, pod.spec.scheduler, pod.revision)
 
     def preemptor(self, evicted: PodEvicted, position: int) -> Preemptor:
         """The entity, with the node that it is nominated to if it is a Pod."""

@@ -13,8 +13,9 @@ import msgspec
 from domain.budgets import Budget, budget_of
 from domain.errors import CorruptLog
 from domain.node_facts import NodeFacts, node_facts
-from domain.objects import POD_GROUP, Group, PodSpec, PriorityClassFacts
+from domain.objects import POD_GROUP, PREEMPT_LOWER, Group, PodSpec, PriorityClassFacts
 from domain.peers import NAME_LABEL, Peer, peer_of
+from domain.profile import DEFAULT_SCHEDULER
 from domain.shapes import PodShape, shape_of
 from domain.times import SECOND, parse_rfc3339
 from domain.uids import kept_uid
@@ -121,7 +122,7 @@ def read_group(raw: msgspec.Raw, kind: str = POD_GROUP, *, arrival: int, created
         policy="basic" if gang is None else "gang",
         min_count=1 if gang is None else gang["minCount" if kind == POD_GROUP else "minGroupCount"],
         priority=spec.get("priority", 0),
-        preemption_policy=intern(spec.get("preemptionPolicy", "PreemptLowerPriority")),
+        preemption_policy=intern(spec.get("preemptionPolicy", PREEMPT_LOWER)),
         parent=spec.get("parentCompositePodGroupName"),
         topology_key=topology[0]["key"] if topology else None,
         disrupted_whole="all" in (spec.get("disruptionMode") or {}),
@@ -139,7 +140,7 @@ def read_priority_class(raw: msgspec.Raw) -> PriorityClassFacts:
     return PriorityClassFacts(
         value=body.get("value", 0),
         global_default=body.get("globalDefault", False),
-        preemption_policy=body.get("preemptionPolicy", "PreemptLowerPriority"),
+        preemption_policy=body.get("preemptionPolicy", PREEMPT_LOWER),
     )
 
 
@@ -224,8 +225,8 @@ def _pod_spec(spec: dict[str, Any], namespace: str, labels: dict[str, str]) -> P
         shape=shape_of(spec, namespace, labels),
         peer=peer_of(spec, namespace, labels),
         priority=spec.get("priority", 0),
-        preemption_policy=spec.get("preemptionPolicy", "PreemptLowerPriority"),
-        scheduler=spec.get("schedulerName", "default-scheduler"),
+        preemption_policy=spec.get("preemptionPolicy", PREEMPT_LOWER),
+        scheduler=spec.get("schedulerName", DEFAULT_SCHEDULER),
         gates=tuple(gate["name"] for gate in spec.get("schedulingGates") or ()),
         grace=spec.get("terminationGracePeriodSeconds", 30),
     )

@@ -19,6 +19,9 @@ from domain.peers import Peer
 from domain.shapes import PodShape
 from domain.uids import KeptUid, uid_text
 
+PREEMPT_LOWER = "PreemptLowerPriority"
+"""The preemption policy of whoever names none."""
+
 TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
 
 POD_GROUP = "PodGroup"
@@ -113,6 +116,19 @@ class Pod(msgspec.Struct, gc=False):
         return uid_text(self.kept_uid)
 
     @property
+    def namespace(self) -> str:
+        return self.key.partition("/")[0]
+
+    @property
+    def name(self) -> str:
+        return self.key.partition("/")[2]
+
+    @property
+    def subject(self) -> str:
+        """`Pod/namespace/name`."""
+        return f"Pod/{self.key}"
+
+    @property
     def labels(self) -> tuple[tuple[str, str], ...]:
         """Sorted by key."""
         return self.spec.peer.labels
@@ -205,6 +221,10 @@ class Group(msgspec.Struct, gc=False):
         return uid_text(self.kept_uid)
 
     @property
+    def namespace(self) -> str:
+        return self.key.partition("/")[0]
+
+    @property
     def name(self) -> str:
         return self.key.partition("/")[2]
 
@@ -216,7 +236,7 @@ class Group(msgspec.Struct, gc=False):
     @property
     def above(self) -> str | None:
         """The key of the composite that it names as its parent."""
-        return None if self.parent is None else f"{self.key.partition('/')[0]}/{self.parent}"
+        return None if self.parent is None else f"{self.namespace}/{self.parent}"
 
 
 Keys: TypeAlias = dict[str, None] | MappingProxyType[str, None]

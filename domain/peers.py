@@ -17,8 +17,8 @@ NAME_LABEL = "kubernetes.io/metadata.name"
 Namespaces = Mapping[str, Mapping[str, str]]
 """The labels of namespaces by name; one that is missing has none but its name."""
 
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 class PodTerm(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -81,12 +81,12 @@ def peer_of(spec: Mapping[str, Any], namespace: str, labels: Mapping[str, str]) 
     affinity = spec.get("affinity") or {}
     near, far = affinity.get("podAffinity") or {}, affinity.get("podAntiAffinity") or {}
     terms = PodTerms(
-        affinity=_terms(near.get(_REQUIRED) or (), namespace, labels),
-        anti_affinity=_terms(far.get(_REQUIRED) or (), namespace, labels),
+        affinity=_terms(near.get(REQUIRED) or (), namespace, labels),
+        anti_affinity=_terms(far.get(REQUIRED) or (), namespace, labels),
         preferred=tuple(
             WeightedPodTerm(sign * one["weight"], _term(one["podAffinityTerm"], namespace, labels))
             for sign, rules in ((1, near), (-1, far))
-            for one in rules.get(_PREFERRED) or ()
+            for one in rules.get(PREFERRED) or ()
         ),
     )
     return Peer(

@@ -8,6 +8,9 @@ import msgspec
 
 from domain.resources import CPU, MEMORY, PODS
 
+DEFAULT_SCHEDULER = "default-scheduler"
+"""The scheduler of whoever names none."""
+
 FILTERS = (
     "NodeUnschedulable",
     "NodeName",

@@ -9,9 +9,9 @@ Source: kube-scheduler 1.37, scheduling queue; a refused entity rests until some
 
 import enum
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from math import isqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -23,6 +23,9 @@ SILENCE_US = 300 * SECOND
 leaves anything in the unschedulable lane."""
 
 SortKey = tuple[int, int, int, str, str, str]
+
+Entry = TypeVar("Entry", bound=tuple[Any, ...])
+"""What a heap holds: ends with the ticket and the name of an entity."""
 
 
 class Lane(enum.StrEnum):
@@ -314,14 +317,14 @@ class Queue:
         heap = self._poppable if early else self._waiting
         self._push(heap, (entity.due_us, entity.order(), ticket, entity.name))
 
-    def _push(self, heap: list, entry: tuple) -> None:  # type: ignore[type-arg]
+    def _push(self, heap: list[Entry], entry: Entry) -> None:
         """Add `entry` to `heap`, which does not come to hold more overtaken entries than others."""
         if len(heap) > 2 * len(self._tickets) + _FEW:
             heap[:] = filter(self._counts, heap)
             heapq.heapify(heap)
         heapq.heappush(heap, entry)
 
-    def _counts(self, entry: tuple) -> bool:  # type: ignore[type-arg]
+    def _counts(self, entry: tuple[Any, ...]) -> bool:
         return bool(self._tickets.get(entry[-1]) == entry[-2])
 
     def first_due(self, now: int) -> Entity | None:
@@ -355,11 +358,11 @@ class Queue:
             self._push(self._ready, (self.entities[name].order(), ticket, name))
         self._untried.clear()
 
-    def _head(self, heap: list) -> tuple | None:  # type: ignore[type-arg]
+    def _head(self, heap: list[Entry]) -> Entry | None:
         while heap:
             entry = heap[0]
             if self._counts(entry):
-                return entry  # type: ignore[no-any-return]
+                return entry
             heapq.heappop(heap)
         return None
 
@@ -393,11 +396,11 @@ class Queue:
     def in_order(self, now: int) -> Iterator[tuple[Lane, Entity]]:
         """Every entity with its lane, lane by lane, each in the order in which it will be tried."""
         lanes = {name: self.lane(entity, now) for name, entity in self.entities.items()}
-        rank = list(Lane)
-        by_lane: Callable[[Entity], tuple[int, int, SortKey]] = lambda entity: (  # noqa: E731
-            rank.index(lanes[entity.name]),
-            entity.due_us if lanes[entity.name] is Lane.BACKOFF else 0,
-            entity.order(),
-        )
-        for entity in sorted(self.entities.values(), key=by_lane):
+        rank = {lane: number for number, lane in enumerate(Lane)}
+
+        def turn(entity: Entity) -> tuple[int, int, SortKey]:
+            lane = lanes[entity.name]
+            return rank[lane], entity.due_us if lane is Lane.BACKOFF else 0, entity.order()
+
+        for entity in sorted(self.entities.values(), key=turn):
             yield lanes[entity.name], entity

@@ -16,6 +16,7 @@ from domain.admission.groups import PROTECTION
 from domain.admission.priority import SYSTEM_CLASSES
 from domain.envelope import canonical
 from domain.manifests import RUN_SECONDS
+from domain.profile import DEFAULT_SCHEDULER
 from domain.pseudonyms import Pseudonyms
 
 REDACTED = "(redacted)"
@@ -132,7 +133,6 @@ _TYPES = frozenset(
     }
 )
 """Types of conditions and addresses that Kubernetes has."""
-_DEFAULT_SCHEDULER = "default-scheduler"
 
 
 class Redactor:
@@ -150,6 +150,7 @@ class Redactor:
 
     def payload(self, payload: ev.Payload) -> ev.Payload:
         """The same fact under pseudonyms; texts that say why are `REDACTED`."""
+        payload = without_texts(payload)
         changed: dict[str, Any]
         match payload:
             case ev.GroupAttempted():
@@ -164,8 +165,6 @@ class Redactor:
                 changed = {"key": self._key(ev.kind_of(payload), payload.key)}
         if isinstance(payload, ev.PodEvicted):
             changed["preemptor"] = self.subject(payload.preemptor)
-        if isinstance(payload, ev.PodEvicted | ev.BindingFailed):
-            changed["message"] = REDACTED
         uid = getattr(payload, "uid", None)
         if uid is not None:
             changed["uid"] = self.name(uid)
@@ -191,14 +190,11 @@ class Redactor:
         return name if name in SYSTEM_CLASSES else self.name(name)
 
     def _scheduler(self, name: str) -> str:
-        return name if name == _DEFAULT_SCHEDULER else self.name(name)
+        return name if name == DEFAULT_SCHEDULER else self.name(name)
 
     def _place(self, payload: Any) -> dict[str, Any]:
-        return {
-            field: None if value is None else self.name(value)
-            for field in ("group", "node")
-            for value in (getattr(payload, field),)
-        }
+        placed = {field: getattr(payload, field) for field in ("group", "node")}
+        return {field: None if value is None else self.name(value) for field, value in placed.items()}
 
     def _configured(self, payload: ev.SchedulerConfigured) -> ev.SchedulerConfigured:
         replace = msgspec.structs.replace
@@ -233,13 +229,10 @@ class Redactor:
             domain=None if found.domain is None else self.name(found.domain),
             fitted=tuple(map(self.name, found.fitted)),
             group=self.subject(found.group),
-            message=_hidden(found.message),
             parent=None if found.parent is None else self.subject(found.parent),
             placements=tuple(
-                msgspec.structs.replace(each, domain=self.name(each.domain), reason=_hidden(each.reason))
-                for each in found.placements
+                msgspec.structs.replace(each, domain=self.name(each.domain)) for each in found.placements
             ),
-            text=_hidden(found.text),
             topology_key=None if found.topology_key is None else self.key(found.topology_key),
             untried=tuple(map(self.name, found.untried)),
         )
@@ -247,11 +240,8 @@ class Redactor:
     def _shape(self, found: ev.ShapeFinding) -> ev.ShapeFinding:
         return msgspec.structs.replace(
             found,
-            message=_hidden(found.message),
             nodes=tuple(
-                msgspec.structs.replace(
-                    each, examples=tuple(map(self.name, each.examples)), reason=_hidden(each.reason)
-                )
+                msgspec.structs.replace(each, examples=tuple(map(self.name, each.examples)))
                 for each in found.nodes
             ),
             pods=tuple(map(self.name, found.pods)),
@@ -366,15 +356,15 @@ def numeric_keys(payload: ev.Payload) -> dict[str, None]:
     return found
 
 
-def without_texts(fact: ev.Fact) -> ev.Fact:
-    """`fact` without the texts that `Redactor.payload` does not keep."""
+def without_texts(payload: ev.Payload) -> ev.Payload:
+    """`payload` with `REDACTED` for its texts that say why."""
     replace = msgspec.structs.replace
-    match fact:
-        case ev.PodEvicted():
-            return replace(fact, message=REDACTED)
+    match payload:
+        case ev.PodEvicted() | ev.BindingFailed():
+            return replace(payload, message=REDACTED)
         case ev.GroupAttempted():
             return replace(
-                fact,
+                payload,
                 groups=tuple(
                     replace(
                         found,
@@ -384,7 +374,7 @@ def without_texts(fact: ev.Fact) -> ev.Fact:
                             replace(each, reason=_hidden(each.reason)) for each in found.placements
                         ),
                     )
-                    for found in fact.groups
+                    for found in payload.groups
                 ),
                 shapes=tuple(
                     replace(
@@ -392,11 +382,11 @@ def without_texts(fact: ev.Fact) -> ev.Fact:
                         message=_hidden(found.message),
                         nodes=tuple(replace(each, reason=_hidden(each.reason)) for each in found.nodes),
                     )
-                    for found in fact.shapes
+                    for found in payload.shapes
                 ),
             )
         case _:
-            return fact
+            return payload
 
 
 def _hidden(text: str) -> str:

@@ -6,7 +6,7 @@ decided and what follows from it by rule, such as who waits in which lane.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from sys import intern
 from typing import Any, TypeAlias
 
@@ -121,7 +121,7 @@ def _pod_added(state: State, added: ev.PodAdded, position: int, at: int) -> None
         pod.started_us = moment(status.start_time, at)
     if pod.node is not None:
         pod.condition = scheduled_since(at)
-    elif state.spec(pod).gates:
+    elif pod.spec.gates:
         pod.condition = Condition("False", "SchedulingGated", GATED_MESSAGE, at)
         if pod.group is not None:  # which silences all that wait with it
             _, others = state.queued_with(pod.group)
@@ -129,7 +129,7 @@ def _pod_added(state: State, added: ev.PodAdded, position: int, at: int) -> None
     state.pods[pod.key] = pod
     state.enlist(pod)
     if (node := _place(state, pod)) is not None:
-        hints.pod_came(state, node, state.spec(pod), position)
+        hints.pod_came(state, node, pod.spec, position)
         _room_taken(state, node, position, by=pod)
     _look_again(state, pod, position, at)
 
@@ -141,7 +141,7 @@ def _pod_updated(state: State, updated: ev.PodUpdated, position: int, at: int) -
         _pod_observed(state, pod, read_status(updated.status), position, at)
         return
     _keep_what_it_said(state, pod, at)
-    before, was_on, spec = state.standing(pod), _place(state, pod), state.spec(pod)
+    before, was_on, spec = state.standing(pod), _place(state, pod), pod.spec
     stayed = pod.deletion is None
     state.delist(pod)
     if updated.object is not UNSET:
@@ -206,7 +206,7 @@ def _pod_observed(state: State, pod: Pod, status: PodStatus, position: int, at: 
     assert pod.node is not None
     state.delist(pod)
     pod.phase, pod.nominated = phase, None
-    hints.pod_left(state, pod.node, state.spec(pod), position)
+    hints.pod_left(state, pod.node, pod.spec, position)
     _look_again(state, pod, position, at)
 
 
@@ -216,7 +216,7 @@ def _pod_deleted(state: State, deleted: ev.PodDeleted, position: int, at: int) -
     state.delist(pod)
     del state.pods[pod.key]
     if was_on is not None:
-        hints.pod_left(state, was_on, state.spec(pod), position)
+        hints.pod_left(state, was_on, pod.spec, position)
     _look_again(state, pod, position, at)
 
 
@@ -231,10 +231,10 @@ def _pod_bound(state: State, bound: ev.PodBound, position: int, at: int) -> None
     state.bind(pod, record.key)
     pod.revision = position
     pod.condition = scheduled_since(at)
-    _moved(state, pod, state.spec(pod), promised, bound.node, position, arrived=True)
+    _moved(state, pod, pod.spec, promised, bound.node, position, arrived=True)
     _room_taken(state, bound.node, position)
     if pod.group is None:
-        state.queue.drop(f"Pod/{pod.key}")
+        state.queue.drop(pod.subject)
     else:
         _member_left(state, pod, pod.group, position, at)
 
@@ -245,7 +245,7 @@ def _pod_nominated(state: State, nominated: ev.PodNominated, position: int, _: i
     state.delist(pod)
     pod.nominated, pod.revision = nominated.node, position
     state.enlist(pod)
-    _moved(state, pod, state.spec(pod), was_on, nominated.node, position)
+    _moved(state, pod, pod.spec, was_on, nominated.node, position)
     _room_taken(state, pod.nominated, position, by=pod)
 
 
@@ -266,7 +266,7 @@ def _pod_evicted(state: State, evicted: ev.PodEvicted, position: int, _: int) ->
     if entity is not None and not entity.is_pod:  # its next attempt says that this is under way
         entity.changed = position
         state.queue.put(entity)
-    hints.pod_ends(state, state.spec(pod), position)
+    hints.pod_ends(state, pod.spec, position)
 
 
 def _begin_deletion(pod: Pod, deletion: ev.Deletion) -> None:
@@ -284,7 +284,7 @@ def _binding_failed(state: State, failed: ev.BindingFailed, position: int, at: i
     pod.node, pod.queued_us, pod.revision = None, at, position
     pod.condition = Condition("False", SCHEDULER_ERROR, failed.message, at, pod.generation)
     state.enlist(pod)
-    hints.pod_left(state, failed.node, state.spec(pod), position)
+    hints.pod_left(state, failed.node, pod.spec, position)
     _look_again(state, pod, position, at)
     if (entity := state.entity_of(pod)) is not None:
         entity.errors += 1
@@ -340,7 +340,7 @@ def _moved(
 
     One that has `arrived` was nominated there at most: scores and rules about other Pods see it only now.
     """
-    after = state.spec(pod)
+    after = pod.spec
     if old is not None and old == new:
         hints.pod_changed(state, old, before, after, position)
         if arrived:
@@ -366,7 +366,7 @@ def _room_taken(state: State, node: str | None, position: int, *, by: Pod | None
 def _look_again(state: State, pod: Pod, position: int, at: int) -> None:
     """Bring the entity of `pod` up to date after a change of the Pod."""
     if pod.group is None:
-        name = f"Pod/{pod.key}"
+        name = pod.subject
         if pod.key in state.pods and state.standing(pod) is Standing.PENDING:
             _review_pod(state, name, pod, position, at)
         else:
@@ -381,10 +381,10 @@ def _review_pod(state: State, name: str, pod: Pod, position: int, at: int) -> No
     entity = state.queue.entities.get(name)
     if entity is None or entity.uid != pod.uid:
         entity = Entity(name=name, uid=pod.uid, priority=0, timestamp=at, arrival=0, is_pod=True)
-    entity.priority = state.spec(pod).priority
+    entity.priority = pod.spec.priority
     entity.arrival = pod.arrival
     entity.changed = position
-    entity.hold = hold_of_pod(state, pod)
+    entity.hold = hold_of_pod(pod)
     state.queue.put(entity)
 
 
@@ -458,23 +458,7 @@ def _attempted(state: State, attempt: ev.GroupAttempted, position: int, _: int) 
     for pod in pending:
         if pod.arrival <= attempt.snapshot and pod.deletion is None:
             pod.attempts += 1
-    match attempt.outcome:
-        case "scheduled":
-            entity.unschedulable = entity.errors = 0
-            entity.verdict = Verdict.UNTRIED
-        case "unschedulable" | "waitingOnPreemption":
-            entity.unschedulable += 1
-            entity.errors = 0
-            waits = attempt.outcome == "waitingOnPreemption"
-            entity.verdict = Verdict.WAITING if waits else Verdict.REJECTED
-            entity.wakes_on = _what_helps(state, entity, pending, asks)
-        case "error":
-            entity.errors += 1
-            entity.verdict = Verdict.ERROR
-            # Labels of nodes can put Pods that run in the wrong domain; all other faults are its own.
-            entity.wakes_on = Stir.RULE if _is_constrained(state, entity) else Stir.OWN
-        case outcome:
-            raise CorruptLog(f"unknown outcome {outcome!r}")
+    _judge(state, entity, attempt.outcome, pending, asks)
     if attempt.same_as is None:
         entity.findings = b"" if attempt.outcome == "scheduled" else findings_digest(attempt)
         entity.findings_at = position
@@ -493,6 +477,26 @@ def _attempted(state: State, attempt: ev.GroupAttempted, position: int, _: int) 
     state.queue.put(entity, asks)
 
 
+def _judge(state: State, entity: Entity, outcome: str, pending: Sequence[Pod], asks: Asks) -> None:
+    """Note how an attempt of `entity` came out, and what could turn that around."""
+    match outcome:
+        case "scheduled":
+            entity.unschedulable = entity.errors = 0
+            entity.verdict = Verdict.UNTRIED
+        case "unschedulable" | "waitingOnPreemption":
+            entity.unschedulable += 1
+            entity.errors = 0
+            entity.verdict = Verdict.REJECTED if outcome == "unschedulable" else Verdict.WAITING
+            entity.wakes_on = _what_helps(state, entity, pending, asks)
+        case "error":
+            entity.errors += 1
+            entity.verdict = Verdict.ERROR
+            # Labels of nodes can put Pods that run in the wrong domain; all other faults are its own.
+            entity.wakes_on = Stir.RULE if _is_constrained(state, entity) else Stir.OWN
+        case _:
+            raise CorruptLog(f"unknown outcome {outcome!r}")
+
+
 def _what_helps(state: State, entity: Entity, pods: Iterable[Pod], asks: Asks) -> Stir:
     """What could make room for `pods`, which were refused as `entity`.
 
@@ -509,7 +513,7 @@ def _what_helps(state: State, entity: Entity, pods: Iterable[Pod], asks: Asks) -
     told_apart = state.has_terms
     if told_apart and entity.is_pod:
         return Stir.MOVE
-    peers = {state.spec(pod).peer for pod in pods} if told_apart else ()
+    peers = {pod.spec.peer for pod in pods} if told_apart else ()
     return Stir.ROOM if len(asks.shapes) == 1 and len(peers) <= 1 else Stir.MOVE
 
 
@@ -706,12 +710,17 @@ def _kept_added(state: State, added: ev.Added, position: int, at: int) -> None:
     created = moment(metadata.creation_timestamp, at)
     kept = objects[added.key] = Kept(added.key, metadata.uid, position, position, position, created)
     kept.deletion = _deletion_in(metadata, at)
+    _read_kept(state, kind, added.key, added.object, position)
+
+
+def _read_kept(state: State, kind: str, key: str, manifest: msgspec.Raw, position: int) -> None:
+    """Take in what the manifest of an object of the other kinds means for scheduling."""
     if kind == "PriorityClass":
-        state.priority_classes[added.key] = read_priority_class(added.object)
+        state.priority_classes[key] = read_priority_class(manifest)
     if kind == "PodDisruptionBudget":
-        state.budgets[added.key] = read_budget(added.key, added.object)
+        state.budgets[key] = read_budget(key, manifest)
     if kind == "Namespace":
-        _label_namespace(state, added.key, read_namespace(added.object), position)
+        _label_namespace(state, key, read_namespace(manifest), position)
 
 
 def _label_namespace(state: State, name: str, labels: dict[str, str], position: int) -> None:
@@ -732,12 +741,7 @@ def _kept_updated(state: State, updated: ev.Updated, position: int, _: int) -> N
     kept.revision = position
     if updated.object is not UNSET:
         kept.manifest = position
-        if kind == "PriorityClass":
-            state.priority_classes[updated.key] = read_priority_class(updated.object)
-        if kind == "PodDisruptionBudget":
-            state.budgets[updated.key] = read_budget(updated.key, updated.object)
-        if kind == "Namespace":
-            _label_namespace(state, updated.key, read_namespace(updated.object), position)
+        _read_kept(state, kind, updated.key, updated.object, position)
     if updated.deletion is not None:
         kept.deletion = updated.deletion
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from domain.host_ports import ANY_ADDRESS, HostPort
-from domain.peers import Peer, SpreadConstraint, peer_of, spread_of
+from domain.peers import PREFERRED, REQUIRED, Peer, SpreadConstraint, peer_of, spread_of
 from domain.resources import CPU, MEMORY, PODS, UNSTATED, Amount, at_rest, effective_requests, is_sidecar
 from domain.selectors import Preference, Term, term_of
 from domain.taints import Toleration, toleration_of
@@ -58,7 +58,7 @@ def shape_of(
     requests.pop(PODS, None)
     scored = effective_requests(spec, unstated=UNSTATED)
     affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
-    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
+    required = affinity.get(REQUIRED)
     spread, peer = spread_of(spec, labels or {}), peer_of(spec, namespace, labels or {})
     return PodShape(
         requests=tuple((name, at_rest(amount)) for name, amount in requests.items()),
@@ -68,8 +68,7 @@ def shape_of(
         node_selector=tuple(sorted((spec.get("nodeSelector") or {}).items())),
         required=None if required is None else tuple(map(term_of, required.get("nodeSelectorTerms") or ())),
         preferred=tuple(
-            Preference(one["weight"], term_of(one["preference"]))
-            for one in affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+            Preference(one["weight"], term_of(one["preference"])) for one in affinity.get(PREFERRED) or ()
         ),
         host_ports=tuple(sorted(set(_host_ports(spec)))),
         images=tuple(sorted(_image_name(container.get("image") or "") for container in _containers(spec))),

@@ -29,7 +29,6 @@ from domain.objects import (
     Members,
     NodeRecord,
     Pod,
-    PodSpec,
     PriorityClassFacts,
     Standing,
     Waiting,
@@ -87,29 +86,25 @@ class State:
             return Standing.ENDED
         if pod.node is not None:
             return Standing.BOUND
-        if self.spec(pod).scheduler in self.config.scheduler_names:
+        if pod.spec.scheduler in self.config.scheduler_names:
             return Standing.PENDING
         return Standing.FOREIGN
 
     def profile_for(self, pods: Iterable[Pod]) -> Profile:
         """The profile by which `pods` are scheduled, who all have one scheduler."""
         first = next(iter(pods), None)
-        return DEFAULT_PROFILE if first is None else self.config.profile(self.spec(first).scheduler)
-
-    def spec(self, pod: Pod) -> PodSpec:
-        """What the spec of `pod` means for the scheduler."""
-        return pod.spec
+        return DEFAULT_PROFILE if first is None else self.config.profile(first.spec.scheduler)
 
     def peer(self, pod: Pod) -> Peer:
         """What rules of other Pods see of `pod` as it is now."""
-        peer = self.spec(pod).peer
+        peer = pod.spec.peer
         return peer if pod.deletion is None else msgspec.structs.replace(peer, leaving=True)
 
     @property
     def has_terms(self) -> bool:
         """Whether some Pod on a node, or nominated to one, has rules for the Pods near it."""
         return self.nodes.crowd.has_terms or any(
-            self.spec(self.pods[key]).peer.terms is not None for key in self.nominated
+            self.pods[key].spec.peer.terms is not None for key in self.nominated
         )
 
     def name_of_group(self, key: str | None) -> str | None:
@@ -239,7 +234,7 @@ class State:
             return
         if standing is Standing.BOUND:
             assert pod.node is not None
-            spec = self.spec(pod)
+            spec = pod.spec
             self.nodes.give_back(pod.node, spec.shape, self.peer(pod))
             left = self.bound_priorities[spec.priority] - 1
             if left:
@@ -287,6 +282,12 @@ class State:
     def leaves_of(self, kind: str, key: str) -> list[str]:
         """The PodGroups of a tree, by key: itself, or those below a composite, which need not exist."""
         return [key] if kind == POD_GROUP else [leaf.key for leaf in self.forest.leaves(key)]
+
+    def bound_below(self, kind: str, key: str) -> list[Pod]:
+        """The Pods of a PodGroup, or of all those below a composite, that are on nodes, oldest first."""
+        leaves = self.leaves_of(kind, key)
+        bound = [self.pods[pod] for leaf in leaves for pod in self.members_of(leaf).bound]
+        return sorted(bound, key=lambda pod: pod.arrival)
 
     def put_group(self, group: Group) -> tuple[str, ...]:
         """Add a group, or take it for the one of its kind and key; the entities that it concerns."""
@@ -401,7 +402,7 @@ class State:
 
     def waits_as(self, pod: Pod) -> str:
         """The name of the entity as which `pod` waits, or would if it did."""
-        return f"Pod/{pod.key}" if pod.group is None else self.forest.waits_as(pod.group)
+        return pod.subject if pod.group is None else self.forest.waits_as(pod.group)
 
     def entity_of(self, pod: Pod) -> Entity | None:
         """The entity in which `pod` waits; None if it does not wait."""

@@ -28,7 +28,7 @@ class Toleration(msgspec.Struct, frozen=True, gc=False, array_like=True, order=T
 
 
 def written(taint: Taint) -> str:
-    """`taint` as kubectl writes it."""
+    """`taint` as kubectl writes it: `key=value:NoSchedule`."""
     return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
 
 

@@ -30,16 +30,26 @@ def rfc3339(at: int) -> str:
 
 @lru_cache(maxsize=4096)
 def _second(seconds: int) -> str:
-    return (_EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _written(timedelta(seconds=seconds), "seconds")
 
 
 def rfc3339_micro(at: int) -> str:
     """The moment with its microseconds: `2026-01-01T00:03:10.000000Z`."""
-    return (_EPOCH + timedelta(microseconds=_writable(at))).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return _written(timedelta(microseconds=_writable(at)), "microseconds")
+
+
+def _written(since: timedelta, precision: str) -> str:
+    """Not by strftime, which on some systems writes a year before 1000 with fewer than four digits."""
+    return (_EPOCH + since).isoformat(timespec=precision).removesuffix("+00:00") + "Z"
 
 
 def _writable(at: int) -> int:
     return min(max(at, EARLIEST), LATEST)
+
+
+def in_seconds(moment: str) -> str:
+    """An RFC 3339 time in whole seconds. Raises ValueError if it is none."""
+    return rfc3339(parse_rfc3339(moment))
 
 
 def without_zeros(moment: str) -> str:

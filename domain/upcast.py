@@ -12,7 +12,7 @@ import msgspec
 
 from domain.envelope import Draft, canonical, decode_line
 from domain.errors import CorruptLog
-from domain.events import PAYLOADS, VERSIONS, Event, Fact, Payload, subjects
+from domain.events import PAYLOADS, VERSIONS, Event, Payload, subjects
 
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -35,7 +35,7 @@ class Reader:
 
     def __init__(
         self,
-        payloads: Mapping[str, type[Fact]] = PAYLOADS,
+        payloads: Mapping[str, type[Payload]] = PAYLOADS,
         versions: Mapping[str, int] = VERSIONS,
         upcasters: Mapping[tuple[str, int], Upcaster] = UPCASTERS,
     ) -> None:
@@ -87,7 +87,7 @@ class Reader:
             raise CorruptLog(
                 f"{kind} of schema version {envelope.version} cannot be read: {failure!r}", position=position
             ) from failure
-        return Event(position, envelope.at, typed)  # type: ignore[arg-type]
+        return Event(position, envelope.at, typed)
 
 
 class _Line(Event, frozen=True, gc=False):
@@ -96,7 +96,7 @@ class _Line(Event, frozen=True, gc=False):
     version: int
 
 
-def _line_decoder(payload: type[Fact]) -> Callable[[bytes], _Line]:
+def _line_decoder(payload: type[Payload]) -> Callable[[bytes], _Line]:
     line = msgspec.defstruct(f"{payload.__name__}Line", [("payload", payload)], bases=(_Line,), frozen=True)
     decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(line)
     return decoder.decode

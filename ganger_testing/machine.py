@@ -23,12 +23,11 @@ from domain.upcast import CURRENT
 from ganger_testing.actions import Action, perform
 from ganger_testing.book import lost_wake_ups
 from ganger_testing.manifests import Manifest, key_of
-from ganger_testing.story import START
 from ganger_testing.strategies import CLASSES, any_actions, node_manifests
 from store.engine import Store
 from store.snapshots import Snapshots
 from store.verify import verify
-from worker.clocks import VirtualClock
+from worker.clocks import START, VirtualClock
 from worker.cluster import Cluster
 from worker.loop import Limits, Worker
 

@@ -13,9 +13,7 @@ from domain.scheduling.cycle import decide
 from domain.state import State
 from domain.times import SECOND
 from ganger_testing.manifests import Manifest, key_of
-
-START = 1_767_225_600 * SECOND
-"""2026-01-01T00:00:00Z, when the logs of tests begin."""
+from worker.clocks import START
 
 
 def fact(manifest: Manifest, change: str = "Added") -> ev.Payload:
@@ -30,8 +28,7 @@ def fact(manifest: Manifest, change: str = "Added") -> ev.Payload:
         name = spec.get("schedulingGroup", {}).get("podGroupName")
         fields["group"] = None if name is None else f"{manifest['metadata']['namespace']}/{name}"
         fields["node"] = spec.get("nodeName")
-    payload: ev.Payload = ev.PAYLOADS[f"{manifest['kind']}{change}"](**fields)  # type: ignore[assignment]
-    return payload
+    return ev.PAYLOADS[f"{manifest['kind']}{change}"](**fields)
 
 
 class Story:

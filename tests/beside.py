@@ -77,7 +77,7 @@ class Shadow(Model):
         self._refresh_entities()
         entity = self.entity_of(pod)
         record = self.entities.get(entity)
-        if record is None:  # its group is not there
+        if record is None or not self._is_queued(pod):  # its group is not there, or it is another scheduler's
             return
         record.errors += 1
         record.failure = Outcome(ERROR)

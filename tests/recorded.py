@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from domain.admission.kinds import POD, POD_GROUP
 from domain.events import Event, PodEvicted
 from domain.queue import SILENCE_US
@@ -31,6 +33,12 @@ Manifest = Mapping[str, Any]
 
 WRAP = "pod group is unschedulable, 0/1 placements are available, first placement status: "
 CLAIMS = ", deallocation and deletion of ResourceClaims completed"
+
+
+def read_recording(path: Path) -> list[Observation]:
+    """The observations in `path`."""
+    decode = msgspec.json.Decoder(Observation).decode
+    return [decode(line) for line in path.read_bytes().splitlines()]
 
 
 def as_ganger(recorded: str, *, plain: bool) -> str:

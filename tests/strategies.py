@@ -95,7 +95,7 @@ def take_step(story: Story, step: ForestStep, uid: str) -> None:
     if known is None:
         story.append(fact(_named(build(step.name, step.need, **parent), uid, step.born)))
     elif step.goes:
-        story.append(ev.PAYLOADS[f"{step.kind}Deleted"](key=key, uid=known.uid))  # type: ignore[arg-type]
+        story.append(ev.PAYLOADS[f"{step.kind}Deleted"](key=key, uid=known.uid))
     elif step.kind == "PodGroup" and known.policy == "gang":
         same = {"parentCompositePodGroupName": known.parent} if known.parent else {}
         changed = group(step.name, step.need or 1, **same)

@@ -18,10 +18,9 @@ from domain.times import SECOND
 from ganger_testing.manifests import priority_class
 from recorded import FOLDER, condition, is_plain, loose, translated
 from store.engine import Store
-from worker.clocks import VirtualClock
+from worker.clocks import START, VirtualClock
 from worker.cluster import Cluster
 from worker.loop import Worker
-from worker.scenarios import START
 
 RECORDED: dict[str, dict[str, list[str]]] = json.loads((FOLDER / "texts.json").read_text())
 ALL_GATES, ALONE = RECORDED["all gates"], RECORDED["GenericWorkload alone"]

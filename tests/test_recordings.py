@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from recorded import FOLDER, Ganger, Recorded, batches, heard, heard_in, plain_pods
+from recorded import FOLDER, Ganger, Recorded, batches, heard, heard_in, plain_pods, read_recording
 from store.engine import Store
-from worker.recordings import read_recording
 
 RECORDINGS = sorted(FOLDER.glob("*.jsonl")) + sorted(FOLDER.glob("generic-workload/*.jsonl"))
 

@@ -7,8 +7,9 @@ from domain.admission.admit import Admitted, apply, create, update
 from domain.admission.deletion import Removal, delete
 from domain.admission.kinds import kind_named
 from domain.objects import PriorityClassFacts
+from worker.clocks import START
 
-NOW = 1_767_225_600_000_000  # 2026-01-01T00:00:00Z
+NOW = START
 BORN = "2026-01-01T00:00:00Z"
 
 Manifest = dict[str, Any]

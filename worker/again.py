@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from domain.conflict import stands
-from domain.events import Event, Fact, GroupAttempted
+from domain.events import Event, GroupAttempted, Payload
 from domain.scheduling.cycle import Decision, decide
 from domain.state import State
-from domain.upcast import CURRENT
 from store.chain import StoredEvent
+from worker.history import attempt_of
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Again:
         self._early: dict[int, list[Attempt]] = {}
         self._decided: dict[int, _Early] = {}
         for stored in attempts:
-            attempt = attempt_in(stored)
+            attempt = read_attempt(stored)
             if state.position <= attempt.payload.snapshot < stored.position - 1:
                 self._early.setdefault(attempt.payload.snapshot, []).append(attempt)
 
@@ -63,15 +63,13 @@ class Again:
         early = self._decided.get(attempt.position)
         return None if early is None else early.overtaken
 
-    def decisions(self, attempt: Attempt) -> tuple[Fact, ...]:
+    def decisions(self, attempt: Attempt) -> tuple[Payload, ...]:
         """The facts that `attempt`, the next event, and its batch should be; none if nothing was due."""
         early = self._decided.pop(attempt.position, None)
         decision = decide(self._state, attempt.payload.at) if early is None else early.decision
         return () if decision is None else decision.payloads
 
 
-def attempt_in(stored: StoredEvent) -> Attempt:
-    """The attempt that `stored` is."""
-    payload = CURRENT.event(stored.type, stored.line).payload
-    assert isinstance(payload, GroupAttempted)
-    return Attempt(stored.position, payload)
+def read_attempt(stored: StoredEvent) -> Attempt:
+    """The attempt that `stored` is. Raises CorruptLog if it is none."""
+    return Attempt(stored.position, attempt_of(stored))

@@ -10,18 +10,13 @@ from domain import events as ev
 from domain.admission import admit
 from domain.admission.configuration import read_configuration
 from domain.admission.deletion import Removal, delete, ended, release
-from domain.admission.kinds import Kind, kind_named
+from domain.admission.kinds import COMPOSITE_POD_GROUP, POD, POD_GROUP, PRIORITY_CLASS, Kind
 from domain.configuration import CONFIGURATION, configuration_of
 from domain.envelope import canonical
 from domain.manifests import read_priority_class
-from domain.objects import Group, PriorityClassFacts
+from domain.objects import TERMINAL_PHASES, Group, PriorityClassFacts
 from domain.state import State
-from worker.shown import SystemClass, as_shown, as_stored, counts_of, record_at, record_of, visible_of
-
-POD = kind_named("pod")
-POD_GROUP = kind_named("podgroup")
-COMPOSITE = kind_named("compositepodgroup")
-PRIORITY_CLASS = kind_named("priorityclass")
+from worker.shown import as_shown, as_stored, body_of, counts_of, record_at, record_of, visible_of
 
 Result = TypeVar("Result")
 
@@ -103,8 +98,7 @@ class Batch:
         record = visible_of(self._state, kind, key)
         if record is None:
             return None
-        manifest = record.body if isinstance(record, SystemClass) else self._manifest_at(record.manifest)
-        return as_stored(record, manifest)
+        return as_stored(record, body_of(record, self._manifest_at))
 
     def resource_version(self, kind: str, key: str) -> str | None:
         """The position of the object's last change; None for one that this batch touched."""
@@ -117,7 +111,7 @@ class Batch:
         if record is None or (kind, key) in self._done:
             stored = self.get(kind, key)
             return None if stored is None else Read(stored, stored)
-        manifest = record.body if isinstance(record, SystemClass) else self._manifest_at(record.manifest)
+        manifest = body_of(record, self._manifest_at)
         count = counts_of(self._state, kind, [key]).get(key)
         shown = as_shown(record_at(self._state, record, self.now), manifest, count)
         return Read(shown, as_stored(record, manifest))
@@ -136,14 +130,12 @@ class Batch:
     def active_pods_of(self, group_key: str) -> bool:
         """Whether some Pod that has not ended names the group."""
         members = self._state.members_of(group_key)
-        namespace, _, group = group_key.partition("/")
         touched = {key: manifest for (kind, key), manifest in self._done.items() if kind == "Pod"}
         for keys in (members.pending, members.bound, members.foreign):
             if any(key not in touched for key in keys):
                 return True
         return any(
-            key.startswith(f"{namespace}/") and manifest is not None and _is_active_member(manifest, group)
-            for key, manifest in touched.items()
+            manifest is not None and _is_active_member(manifest, group_key) for manifest in touched.values()
         )
 
     def children_of(self, composite_key: str) -> bool:
@@ -158,7 +150,7 @@ class Batch:
         children += [
             (kind, key)
             for (kind, key), manifest in self._done.items()
-            if kind in (POD_GROUP.name, COMPOSITE.name)
+            if kind in (POD_GROUP.name, COMPOSITE_POD_GROUP.name)
             and key.startswith(f"{namespace}/")
             and manifest is not None
             and manifest["spec"].get("parentCompositePodGroupName") == name
@@ -170,7 +162,7 @@ class Batch:
         """The keys of the composites that are named above one, itself among them if that is a ring."""
         namespace, _, name = composite_key.partition("/")
         found: dict[str, None] = {}
-        while (composite := self.get(COMPOSITE.name, f"{namespace}/{name}")) is not None:
+        while (composite := self.get(COMPOSITE_POD_GROUP.name, f"{namespace}/{name}")) is not None:
             name = composite["spec"].get("parentCompositePodGroupName")
             if name is None or f"{namespace}/{name}" in found:
                 break
@@ -225,7 +217,7 @@ class Batch:
         self.payloads.append(
             ev.PodUpdated(key=key, group=pod.group, node=pod.node, status=msgspec.Raw(canonical(status)))
         )
-        if status["phase"] in ("Succeeded", "Failed") and pod.group in self._state.released:
+        if status["phase"] in TERMINAL_PHASES and pod.group in self._state.released:
             stored = as_stored(pod, self._manifest_at(pod.manifest))
             self._done["Pod", key] = {**stored, "status": status}
             self._release_group_of(stored)
@@ -238,7 +230,7 @@ class Batch:
             known = (kind.name, key) in self._done or record_of(self._state, kind.name, key) is not None
             suffix = "Updated" if known and admitted.change != "created" else "Added"
             self._record(kind, key, admitted.object)
-            self.payloads.append(_object_payload(kind.name + suffix, key, admitted.object))
+            self.payloads.append(_object_payload(kind, suffix, key, admitted.object))
             if kind is POD:
                 self._release_group_of(admitted.object)
         return Outcome(kind, key, admitted.change, admitted.object, admitted.warnings)
@@ -253,10 +245,10 @@ class Batch:
             self._record(kind, key, removal.object)
             return Outcome(kind, key, "terminating", removal.object)
         self._record(kind, key, None)
-        self.payloads.append(_gone(kind.name, key, before))
+        self.payloads.append(_gone(kind, key, before))
         if kind is POD:
             self._release_group_of(before)
-        elif kind in (POD_GROUP, COMPOSITE):
+        elif kind in (POD_GROUP, COMPOSITE_POD_GROUP):
             self._release_parent_of(before)
         return Outcome(kind, key, "deleted", None)
 
@@ -270,7 +262,7 @@ class Batch:
             fields["deletion"] = ev.Deletion(at=self.now, grace=removal.grace)
         else:
             fields["object"] = msgspec.Raw(canonical(removal.object))
-        return ev.PAYLOADS[f"{removal.kind.name}Updated"](**fields)  # type: ignore[return-value]
+        return ev.PAYLOADS[f"{removal.kind.name}Updated"](**fields)
 
     def _record(self, kind: Kind, key: str, manifest: dict[str, Any] | None) -> None:
         self._done[kind.name, key] = manifest
@@ -278,14 +270,14 @@ class Batch:
             self._classes[key] = None
 
     def _release_group_of(self, pod: Mapping[str, Any]) -> None:
-        group = pod["spec"].get("schedulingGroup", {}).get("podGroupName")
+        group = _group_of(pod)
         if group is not None:
-            self._release(POD_GROUP, f"{pod['metadata']['namespace']}/{group}")
+            self._release(POD_GROUP, group)
 
     def _release_parent_of(self, group: Mapping[str, Any]) -> None:
         parent = group["spec"].get("parentCompositePodGroupName")
         if parent is not None:
-            self._release(COMPOSITE, f"{group['metadata']['namespace']}/{parent}")
+            self._release(COMPOSITE_POD_GROUP, f"{group['metadata']['namespace']}/{parent}")
 
     def _release(self, kind: Kind, key: str) -> None:
         """Let go of a group that is being deleted, if nothing protects it any more."""
@@ -298,27 +290,28 @@ class Batch:
 
 
 def _is_active_member(pod: Mapping[str, Any], group: str) -> bool:
-    named = pod["spec"].get("schedulingGroup", {}).get("podGroupName")
-    return named == group and pod.get("status", {}).get("phase") not in ("Succeeded", "Failed")
+    return _group_of(pod) == group and pod.get("status", {}).get("phase") not in TERMINAL_PHASES
 
 
-def _object_payload(event: str, key: str, manifest: dict[str, Any]) -> ev.Payload:
+def _object_payload(kind: Kind, change: str, key: str, manifest: dict[str, Any]) -> ev.Payload:
     fields: dict[str, Any] = {"key": key, "object": msgspec.Raw(canonical(manifest))}
-    if event.startswith("Pod") and not event.startswith(("PodGroup", "PodDisruption")):
+    if kind is POD:
         fields |= _pod_fields(manifest)
-    return ev.PAYLOADS[event](**fields)  # type: ignore[return-value]
+    return ev.PAYLOADS[f"{kind.name}{change}"](**fields)
 
 
-def _gone(kind: str, key: str, manifest: Mapping[str, Any]) -> ev.Payload:
-    fields = _pod_fields(manifest) if kind == "Pod" else {}
-    uid = manifest["metadata"]["uid"]
-    return ev.PAYLOADS[f"{kind}Deleted"](key=key, uid=uid, **fields)  # type: ignore[return-value]
+def _gone(kind: Kind, key: str, manifest: Mapping[str, Any]) -> ev.Payload:
+    fields: dict[str, Any] = {"key": key, "uid": manifest["metadata"]["uid"]}
+    if kind is POD:
+        fields |= _pod_fields(manifest)
+    return ev.PAYLOADS[f"{kind.name}Deleted"](**fields)
 
 
 def _pod_fields(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    spec = manifest["spec"]
-    group = spec.get("schedulingGroup", {}).get("podGroupName")
-    return {
-        "group": None if group is None else f"{manifest['metadata']['namespace']}/{group}",
-        "node": spec.get("nodeName"),
-    }
+    return {"group": _group_of(manifest), "node": manifest["spec"].get("nodeName")}
+
+
+def _group_of(pod: Mapping[str, Any]) -> str | None:
+    """The key of the PodGroup that a Pod names; None if it names none."""
+    name = pod["spec"].get("schedulingGroup", {}).get("podGroupName")
+    return None if name is None else f"{pod['metadata']['namespace']}/{name}"

@@ -3,7 +3,6 @@
 import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from domain import events as ev
@@ -15,7 +14,7 @@ from domain.refusals import told
 from domain.state import State
 from domain.upcast import CURRENT
 from worker.cluster import Cluster
-from worker.shown import SystemClass, Visible, as_shown, counts_of, record_at, visible_of
+from worker.shown import SystemClass, Visible, as_shown, body_of, counts_of, record_at, visible_of
 
 POD = "Pod"
 
@@ -71,10 +70,9 @@ class Changes:
 
     def read(self, most: int) -> list[Change]:
         """What the next events changed, at most so many events, in their order."""
-        stored = islice(self._cluster.log.read(self.position, self.position + most), most)
         steps = [
             step
-            for each in stored
+            for each in self._cluster.log.read(self.position, self.position + most)
             for step in fold_and_compare(self._state, CURRENT.event(each.type, each.line))
         ]
         manifests = self._cluster.manifests_at(
@@ -159,6 +157,4 @@ def _shown(step: Step, manifests: Mapping[int, Mapping[str, Any]]) -> Change:
 
 
 def _as_shown(side: Remembered, manifests: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
-    record = side.record
-    manifest = record.body if isinstance(record, SystemClass) else manifests[record.manifest]
-    return as_shown(record, manifest, side.count)
+    return as_shown(side.record, body_of(side.record, manifests.__getitem__), side.count)

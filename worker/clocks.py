@@ -3,6 +3,11 @@
 import time
 from typing import Protocol
 
+from domain.times import SECOND
+
+START = 1_767_225_600 * SECOND
+"""2026-01-01T00:00:00Z, when virtual time begins that nobody gave a beginning."""
+
 
 class Clock(Protocol):
     """Tells the time in microseconds since 1970."""

@@ -13,5 +13,5 @@ def compare(cluster: Cluster, since: Moment, until: Moment | None = None) -> Dif
         return difference(before, after, then=since.now, now=now)
     with cluster.lock:
         cluster.refresh()
-        now = max(cluster.clock.now(), cluster.state.at)
+        now = cluster.present()
         return difference(before, cluster.state, then=since.now, now=now)

@@ -25,7 +25,7 @@ from domain.whathelps.telling import with_help
 from store.chain import StoredEvent
 from store.tables import ATTEMPT
 from worker.cluster import Cluster
-from worker.history import attempt_in
+from worker.history import attempt_in, newest_of
 from worker.shown import Record, SystemClass, all_visible, record_of, visible_of
 
 
@@ -141,7 +141,7 @@ class _Past:
             return None
         if record.disruption is None and not self._runs_short(record):
             return None
-        subject = f"Pod/{record.key}" if isinstance(record, Pod) else self._first_leaf(record)
+        subject = record.subject if isinstance(record, Pod) else self._first_leaf(record)
         stored = self._newest(PodEvicted.__name__, subject, after=record.arrival)
         if stored is None:
             return None
@@ -177,7 +177,7 @@ class _Past:
 
     def _bound(self, pod: Pod) -> StoredEvent | None:
         """The binding of `pod`; None if it has no node or was created on it."""
-        return None if pod.node is None else self._newest("PodBound", f"Pod/{pod.key}", after=pod.arrival)
+        return None if pod.node is None else self._newest("PodBound", pod.subject, after=pod.arrival)
 
     def _last_of(self, group: Group) -> int | None:
         """The last attempt of a group of which nothing waits: the one that bound its newest Pod."""
@@ -194,10 +194,7 @@ class _Past:
 
     def _newest(self, event_type: str, subject: str, *, after: int = 0) -> StoredEvent | None:
         """The newest event of a type among those that concern `subject`."""
-        concerning = self.cluster.log.history(
-            subject, after=after, until=self.state.position, newest_first=True
-        )
-        return next((stored for stored in concerning if stored.type == event_type), None)
+        return newest_of(self.cluster.log, event_type, subject, after=after, until=self.state.position)
 
     def _deleted(self, kind: Kind, key: str) -> Explanation:
         gone = self._newest(f"{kind.name}Deleted", f"{kind.name}/{key}")

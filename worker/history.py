@@ -166,6 +166,12 @@ def _of_group(log: EventLog, subject: str, *, after: int, until: int | None) -> 
     return (event for event in heapq.merge(own, *again) if event.position > after)
 
 
+def newest_of(log: EventLog, kind: str, subject: str, *, after: int = 0, until: int) -> StoredEvent | None:
+    """The newest event of type `kind` that concerns `subject`, after `after` up to position `until`."""
+    concerning = log.history(subject, after=after, until=until, newest_first=True)
+    return next((stored for stored in concerning if stored.type == kind), None)
+
+
 def attempt_of(stored: StoredEvent) -> GroupAttempted:
     """The attempt that `stored` is. Raises CorruptLog if it is none."""
     return attempt_in(CURRENT.event(stored.type, stored.line))

@@ -28,8 +28,8 @@ class Moment(NamedTuple):
 def moment_of(cluster: Cluster, text: str) -> Moment:
     """The moment that `text` names. Raises ValueError if it names none, Expired for the future."""
     if text.isascii() and text.isdecimal():
-        return Moment(int(text), _time_of(cluster, int(text)))
-    now = _time(cluster, text)
+        return Moment(int(text), _time_at(cluster, int(text)))
+    now = _time_named(cluster, text)
     position = cluster.log.position_at(now)
     beginning = cluster.log.beginning() if position == cluster.log.begins_after() else None
     if beginning is not None and now < beginning.head.at:
@@ -49,11 +49,11 @@ def span_of(text: str) -> int:
 def time_of(cluster: Cluster, text: str) -> int:
     """The time of `moment_of`, in microseconds. Raises as it does."""
     if text.isascii() and text.isdecimal():
-        return _time_of(cluster, int(text))
-    return _time(cluster, text)
+        return _time_at(cluster, int(text))
+    return _time_named(cluster, text)
 
 
-def _time_of(cluster: Cluster, position: int) -> int:
+def _time_at(cluster: Cluster, position: int) -> int:
     head = cluster.log.head()
     if position > head.position:
         raise Expired(f"position {position} is in the future: the log ends at {head.position}")
@@ -61,7 +61,7 @@ def _time_of(cluster: Cluster, position: int) -> int:
     return 0 if stored is None else stored.at
 
 
-def _time(cluster: Cluster, text: str) -> int:
+def _time_named(cluster: Cluster, text: str) -> int:
     age = _AGE.fullmatch(text)
     if age is not None:
         return max(cluster.clock.now() - _length(age), 0)

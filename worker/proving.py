@@ -5,6 +5,7 @@ A fork is a State in memory: it has no log, unlike those of `worker.forks`, and 
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
+from functools import cache
 from itertools import count
 from typing import Any, TypeAlias
 
@@ -25,6 +26,7 @@ from domain.whathelps.search import Help, what_helps
 from worker.batch import Batch
 from worker.cluster import Cluster
 from worker.kubelet import Kubelet
+from worker.loop import earliest
 from worker.shown import SystemClass, as_stored, visible_of
 
 ManifestAt: TypeAlias = Callable[[int], Mapping[str, Any]]
@@ -38,13 +40,7 @@ def help_for(cluster: Cluster, state: State, kind: str, key: str, *, now: int, b
 
     `state` is not changed; manifests are read from the log of `cluster`.
     """
-    manifests: dict[int, Mapping[str, Any]] = {}
-
-    def manifest_at(position: int) -> Mapping[str, Any]:
-        found = manifests.get(position)
-        if found is None:
-            found = manifests[position] = cluster.manifest_at(position)
-        return found
+    manifest_at = cache(cluster.manifest_at)
 
     def stored(of: str, name: str) -> Mapping[str, Any]:
         record = visible_of(state, of, name)
@@ -69,9 +65,7 @@ class _Fork:
     So what starts on it does not start because somebody else's time is over.
     """
 
-    def __init__(
-        self, image: bytes, manifest_at: Callable[[int], Mapping[str, Any]], now: int, budget: Budget
-    ) -> None:
+    def __init__(self, image: bytes, manifest_at: ManifestAt, now: int, budget: Budget) -> None:
         self._state = decode_state(image)
         self._now = max(now, self._state.at)
         self._manifest_at = manifest_at
@@ -118,12 +112,13 @@ class _Fork:
         return True
 
     def _next_due(self) -> int | None:
-        moments = (self._kubelet.next_due(self._state), self._state.queue.next_due())
-        return min((moment for moment in moments if moment is not None), default=None)
+        return earliest(self._kubelet.next_due(self._state), self._state.queue.next_due())
 
     def _batch(self) -> Batch:
-        uid = lambda: f"00000000-0000-4000-9000-{next(self._uids):012x}"  # noqa: E731
-        return Batch(self._state, self._manifest, now=self._now, new_uid=uid)
+        return Batch(self._state, self._manifest, now=self._now, new_uid=self._new_uid)
+
+    def _new_uid(self) -> str:
+        return f"00000000-0000-4000-9000-{next(self._uids):012x}"
 
     def _manifest(self, position: int) -> Mapping[str, Any]:
         return self._made[position] if position in self._made else self._manifest_at(position)

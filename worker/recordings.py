@@ -8,16 +8,15 @@ protection, Events; and the PriorityClasses that every cluster has.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
-from domain.admission.admit import TERMINAL_PHASES
 from domain.admission.groups import PROTECTION
 from domain.admission.kinds import COMPOSITE_POD_GROUP, POD, POD_GROUP, PRIORITY_CLASS, Kind, kind_named
 from domain.admission.priority import SYSTEM_CLASSES
 from domain.errors import GangerError
+from domain.objects import TERMINAL_PHASES
 from domain.times import parse_rfc3339
 from worker.batch import Batch, Request
 from worker.cluster import Cluster
@@ -57,18 +56,6 @@ class Fact:
     kind: Kind
     key: str
     manifest: dict[str, Any] | None
-
-
-def read_recording(path: Path) -> list[Observation]:
-    """The observations in `path`. Raises BadRecording with the line that is none."""
-    decode = msgspec.json.Decoder(Observation).decode
-    found = []
-    for number, line in enumerate(path.read_bytes().splitlines(), 1):
-        try:
-            found.append(decode(line))
-        except msgspec.DecodeError as error:
-            raise BadRecording(f"{path}, line {number}: {error}") from error
-    return found
 
 
 def facts_in(observations: Iterable[Observation]) -> Iterator[Fact]:
@@ -169,6 +156,6 @@ def _asked(kind: Kind, observation: Observation) -> dict[str, Any]:
 
 
 def _was_evicted(body: Mapping[str, Any]) -> bool:
-    """Did a scheduler delete this Pod to make room?"""
+    """Whether a scheduler deleted this Pod to make room."""
     conditions = body.get("status", {}).get("conditions") or ()
     return any(each.get("reason") == "PreemptionByScheduler" for each in conditions)

@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 from domain.envelope import chain, decode_line, encode_line
 from domain.errors import GangerError
-from domain.events import Fact, GroupAttempted, Payload
+from domain.events import GroupAttempted, Payload
 from domain.pseudonyms import Collector, Pseudonyms, with_codes
 from domain.redaction import Redactor, numeric_keys, without_texts
 from domain.reducer import fold
@@ -24,7 +24,8 @@ from store.beginnings import Beginning, StateLine
 from store.chain import EMPTY_HEAD, ChainChecker, Head, StoredEvent
 from store.log import EventLog
 from store.origins import read_origin
-from worker.again import Again, attempt_in
+from store.tables import ATTEMPT
+from worker.again import Again, read_attempt
 from worker.cluster import SCHEDULER as SCHEDULER_ACTOR
 from worker.cluster import USER
 from worker.kubelet import ACTOR as KUBELET
@@ -116,8 +117,8 @@ class _Writing:
         self._carried: list[bytes] = []
         self._last = last
         self._state = State()
-        self._again = Again(self._state, log.of_type(GroupAttempted.__name__, until=last))
-        self._expected: deque[Fact] = deque()
+        self._again = Again(self._state, log.of_type(ATTEMPT, until=last))
+        self._expected: deque[Payload] = deque()
         self._batch: int | None = None
 
     def rows(self, progress: Progress | None) -> Iterator[bytes]:
@@ -152,7 +153,7 @@ class _Writing:
             if payload.scheduler != SCHEDULER:
                 return redacted
             self._batch = batch
-            self._expected = deque(self._again.decisions(attempt_in(stored)))
+            self._expected = deque(self._again.decisions(read_attempt(stored)))
         elif batch != self._batch:
             if self._expected:
                 raise self._differs(stored.position)
@@ -160,7 +161,7 @@ class _Writing:
         decided = self._expected.popleft() if self._expected else None
         if decided is None or without_texts(decided) != redacted:
             raise self._differs(stored.position)
-        return decided  # type: ignore[return-value]
+        return decided
 
     def _differs(self, position: int) -> CannotRedact:
         return CannotRedact(

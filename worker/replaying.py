@@ -24,7 +24,8 @@ from store.beginnings import Beginning
 from store.chain import EMPTY_HEAD, ChainChecker, StoredEvent
 from store.log import EventLog
 from store.snapshots import Snapshots
-from worker.again import Again, Attempt, attempt_in
+from store.tables import ATTEMPT
+from worker.again import Again, Attempt, read_attempt
 
 Progress = Callable[[int], None]
 """Told the position that has been reached, now and then."""
@@ -67,7 +68,7 @@ class StoredLog:
 
     def attempts(self) -> Iterator[StoredEvent]:
         """The GroupAttempted events, oldest first."""
-        return self._log.of_type(GroupAttempted.__name__, after=self._log.begins_after())
+        return self._log.of_type(ATTEMPT, after=self._log.begins_after())
 
 
 class ArchivedLog:
@@ -88,7 +89,7 @@ class ArchivedLog:
 
     def attempts(self) -> Iterator[StoredEvent]:
         """The GroupAttempted events, oldest first."""
-        return (event for event in self.events() if event.type == GroupAttempted.__name__)
+        return (event for event in self.events() if event.type == ATTEMPT)
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -231,11 +232,11 @@ class _Replay:
         )
 
     def _compare(self, stored: StoredEvent, envelope: Envelope) -> Divergence | None:
-        if stored.type == GroupAttempted.__name__:
+        if stored.type == ATTEMPT:
             left = self._leftover()
             if left is not None:
                 return left
-            self._attempt = attempt_in(stored)
+            self._attempt = read_attempt(stored)
             self._batch = None
             if not self._can_decide(self._attempt.payload):
                 self._folded_batch = envelope.batch

@@ -18,18 +18,14 @@ from domain.admission.kinds import COMPOSITE_POD_GROUP, POD_GROUP, Kind, kind_na
 from domain.errors import GangerError, NotFound, Refused
 from domain.objects import Pod
 from domain.queue import Lane
-from domain.times import SECOND
 from store.engine import Store
-from worker.clocks import VirtualClock
+from worker.clocks import START, VirtualClock
 from worker.cluster import Cluster
 from worker.explaining import why
 from worker.loop import Worker
+from worker.moments import span_of
 from worker.status import status_code
 
-START = 1_767_225_600 * SECOND
-"""2026-01-01T00:00:00Z, when every scenario begins."""
-
-_UNITS = {"s": 1, "m": 60, "h": 3600}
 _HELD = (Lane.GATED, Lane.INCOMPLETE)
 
 
@@ -92,7 +88,7 @@ def read_scenario(path: Path) -> Scenario:
             )
         try:
             _check(name, argument)
-        except msgspec.ValidationError as error:
+        except ValueError as error:
             raise BadScenario(f"{path}: step {number} ({name}): {error}") from error
         steps.append((name, argument))
     return Scenario(path, body["name"], tuple(body.get("features", ())), tuple(steps))
@@ -161,19 +157,12 @@ class _Run:
         self.worker.let_nodes_act()
         return []
 
-    def advance(self, argument: object) -> list[str]:
-        duration = str(argument)
-        if not (duration[:-1].isdecimal() and duration[-1] in _UNITS):
-            raise BadScenario(f"advance: {argument!r}: must be a whole number of s, m or h")
-        by = int(duration[:-1]) * _UNITS[duration[-1]] * SECOND
-        self.worker.advance(self.clock, self.clock.now() + by)
+    def advance(self, argument: str) -> list[str]:
+        self.worker.advance(self.clock, self.clock.now() + span_of(argument))
         return []
 
     def expect(self, argument: Mapping[str, Any]) -> list[str]:
         """Settle and check. Who is still to be tried is looked at before: afterwards it is nobody."""
-        for key in argument:
-            if key not in _EXPECTATIONS:
-                raise BadScenario(f"unknown expectation {key!r}, must be one of {', '.join(_EXPECTATIONS)}")
         waiting = argument.get("queue")
         faults = self.active_queue(waiting) if waiting else []
         self.settle()
@@ -281,8 +270,7 @@ class _Run:
     def explanation(self, kind: str, name: str) -> list[str]:
         """Kubernetes' texts about an object: in its conditions, of a group also in those of the Pods below
         it, and what `why` says, which has the text of a gate as well."""
-        found = kind_named(kind)
-        key = _key(name) if found.namespaced else name
+        found, key = _object(kind, name)
         shown = self.cluster.shown(found, key)
         if shown is None:
             return []
@@ -305,8 +293,7 @@ class _Run:
         return [] if active == wanted else [f"expected the active lane to be {wanted}, it is {active}"]
 
     def shown(self, kind: str, name: str) -> dict[str, Any] | None:
-        found = kind_named(kind)
-        return self.cluster.shown(found, _key(name) if found.namespaced else name)
+        return self.cluster.shown(*_object(kind, name))
 
 
 _STEPS: dict[str, Callable[[_Run, Any], list[str]]] = {
@@ -369,14 +356,22 @@ _EXPECTED: Mapping[str, Any] = {
 
 
 def _check(name: str, argument: object) -> None:
-    """Raise a ValidationError, which says where, if a step cannot have `argument`."""
-    msgspec.convert(argument, _ARGUMENTS[name])
-    if isinstance(argument, Mapping) and name == "expect":
-        for key, value in argument.items():
-            try:
-                msgspec.convert(value, _EXPECTED.get(key, list[str]))
-            except msgspec.ValidationError as error:
-                raise msgspec.ValidationError(f"{key}: {error}") from error
+    """Raise a ValueError, which says where, if a step cannot have `argument`."""
+    given = msgspec.convert(argument, _ARGUMENTS[name])
+    if name == "advance":
+        span_of(given)
+    elif name == "expect":
+        for key, value in given.items():
+            _check_expected(key, value)
+
+
+def _check_expected(key: str, value: object) -> None:
+    if key not in _EXPECTATIONS:
+        raise ValueError(f"unknown expectation {key!r}, must be one of {', '.join(_EXPECTATIONS)}")
+    try:
+        msgspec.convert(value, _EXPECTED.get(key, list[str]))
+    except msgspec.ValidationError as error:
+        raise ValueError(f"{key}: {error}") from error
 
 
 _EXPECTATIONS: dict[str, Callable[[_Run, Any], list[str]]] = {
@@ -399,11 +394,16 @@ def _key(name: str) -> str:
 
 def _target(text: str) -> tuple[Kind, str]:
     """The object that `Kind/name` or `Kind/namespace/name` names."""
-    kind_name, _, rest = text.partition("/")
-    kind = kind_named(kind_name)
-    if not rest:
+    kind, _, name = text.partition("/")
+    if not name:
         raise NotFound(f"{text!r} names no object: must be Kind/name or Kind/namespace/name")
-    return kind, _key(rest) if kind.namespaced else rest
+    return _object(kind, name)
+
+
+def _object(kind: str, name: str) -> tuple[Kind, str]:
+    """The kind and the key of the object of this name."""
+    found = kind_named(kind)
+    return found, _key(name) if found.namespaced else name
 
 
 def _messages(shown: Mapping[str, Any] | None) -> str:

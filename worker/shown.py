@@ -1,6 +1,6 @@
 """Objects as Kubernetes shows them: the manifest from the log, with what the fold knows on top."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -66,6 +66,11 @@ def visible_of(state: State, kind: str, key: str) -> Visible | None:
     if record is None and kind == PRIORITY_CLASS.name and key in SYSTEM_CLASSES:
         return SystemClass(key)
     return record
+
+
+def body_of(record: Visible, manifest_at: Callable[[int], Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The whole object as it was last written; `manifest_at` gives what stands at a position of the log."""
+    return record.body if isinstance(record, SystemClass) else manifest_at(record.manifest)
 
 
 def all_visible(state: State, kind: str) -> Mapping[str, Visible]:

@@ -7,14 +7,12 @@ from domain.errors import GangerError
 from domain.events import Event, GroupAttempted, PodAdded, PodBound, PodUpdated
 from domain.state import State
 from domain.times import SECOND
-from worker.clocks import VirtualClock
+from worker.clocks import START, VirtualClock
 from worker.cluster import Cluster
 from worker.loop import Worker
 from worker.traces import GPU, Job, Trace
 
 ACTOR = "trace"
-START = 1_767_225_600 * SECOND
-"""2026-01-01T00:00:00Z: the trace's own zero."""
 
 Progress = Callable[[int, int], None]
 """Told how many jobs have arrived, and of how many."""

@@ -148,7 +148,10 @@ def whatif(
     start = without.clock.now()
     outcomes = change(changed.cluster)
     until = None if span_us is None else start + span_us
-    late = lambda: time.monotonic() > ends  # noqa: E731
+
+    def late() -> bool:
+        return time.monotonic() > ends
+
     recorded = None
     complete = True
     if moment.position < head.position:

@@ -17,7 +17,7 @@ from store.chain import Head, StoredEvent
 from store.log import EventLog
 from store.tables import ATTEMPT
 from worker.cluster import Cluster
-from worker.history import attempt_of
+from worker.history import attempt_of, newest_of
 from worker.shown import Record, records_of
 
 AT_A_TIME = 500
@@ -92,15 +92,9 @@ def _decisions_about(log: EventLog, state: State, record: Record) -> set[int]:
         if record.node is None:
             position = attempt_at(state, "Pod", record.key)
             return set() if position is None else {position}
-        bound = _newest(log, "PodBound", f"Pod/{record.key}", record.arrival, state.position)
+        bound = newest_of(log, "PodBound", record.subject, after=record.arrival, until=state.position)
         return set() if bound is None else {bound.position, decode_line(bound.line).batch}
     if isinstance(record, Group):
-        attempt = _newest(log, ATTEMPT, record.subject, record.arrival, state.position)
+        attempt = newest_of(log, ATTEMPT, record.subject, after=record.arrival, until=state.position)
         return set() if attempt is None else {attempt.position}
     return set()
-
-
-def _newest(log: EventLog, kind: str, subject: str, after: int, until: int) -> StoredEvent | None:
-    """The newest event of type `kind` that concerns `subject`."""
-    concerning = log.history(subject, after=after, until=until, newest_first=True)
-    return next((stored for stored in concerning if stored.type == kind), None)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from domain.ages import age
+from domain.taints import taint_of, written
 
 Shown = Mapping[str, Any]
 """An object as Kubernetes shows it."""
@@ -46,10 +47,22 @@ def group_of(shown: Shown) -> str:
     return name
 
 
-def taint_text(taint: Mapping[str, Any]) -> str:
-    """A taint as kubectl writes it: `key=value:NoSchedule`."""
-    value = f"={taint['value']}" if taint.get("value") else ""
-    return f"{taint['key']}{value}:{taint['effect']}"
+def taints_of(shown: Shown) -> list[str]:
+    """The taints of a Node as kubectl writes them."""
+    return [written(taint_of(taint)) for taint in _spec(shown).get("taints") or ()]
+
+
+def text_of(value: object, otherwise: str = "") -> str:
+    """A field as text; `otherwise` where there is none."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return otherwise if value is None else str(value)
+
+
+def regarded(event: Shown) -> str:
+    """The object that an Event is about: `pod/a`."""
+    target = event.get("involvedObject") or event["regarding"]
+    return f"{target['kind'].lower()}/{target['name']}"
 
 
 def first_seen(event: Shown, now: int) -> str:

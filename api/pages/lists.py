@@ -93,7 +93,7 @@ def _pod(state: State, key: str, now: int) -> _Cells:
     return _pod_state(state, pod, now), (
         pod.node or "",
         (pod.group or "").rpartition("/")[2],
-        str(state.spec(pod).priority),
+        str(pod.spec.priority),
     )
 
 

@@ -1,6 +1,7 @@
 """The pages and their addresses, below `/ui`."""
 
 from collections.abc import Callable, Coroutine, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple
 
@@ -180,9 +181,10 @@ class _Decision(NamedTuple):
 
 def _decisions(cluster: Cluster, until: int, *, limit: int) -> Iterator[_Decision]:
     """The attempts up to position `until`, newest first."""
+    event_at = cache(cluster.event)  # many found the same as one before
     for stored in cluster.log.of_type(ATTEMPT, until=until, limit=limit, newest_first=True):
         entity = attempt_of(stored).entity
-        yield _Decision(entity, next(entries([stored], entity, cluster.event)))
+        yield _Decision(entity, next(entries([stored], entity, event_at)))
 
 
 class _Page:

@@ -16,13 +16,12 @@ from api.schemas import AttemptPage, AttemptRecord, answers
 from api.subjects import subject_of
 from domain.envelope import decode_line
 from domain.errors import NotFound
+from domain.summaries import OUTCOMES
 from store.chain import StoredEvent
 from store.log import EventLog
 from store.tables import ATTEMPT
 
 router = APIRouter(prefix="/ganger/v1", tags=["ganger"])
-
-OUTCOMES = ("scheduled", "unschedulable", "waitingOnPreemption", "error")
 
 
 class _Payload(msgspec.Struct, rename="camel"):

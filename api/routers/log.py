@@ -1,6 +1,5 @@
 """The book itself: its events as they are stored, its head, and following it."""
 
-from itertools import islice
 from typing import Annotated, Any
 
 import msgspec
@@ -9,15 +8,13 @@ from fastapi.responses import Response, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
 from api.clusters import Existing
-from api.errors import bad_value
-from api.following import MEDIA_TYPE, follow
+from api.following import MEDIA_TYPE, follow, some_of
 from api.queries import After, Limit, Position, check_reached
+from api.reading import position_of
 from api.replies import JSON, bytes_reply, item, items_body, json_reply
 from api.schemas import Entry, Head, LogPage, answers
 from domain.errors import Expired
 from domain.times import rfc3339_micro
-from store.chain import StoredEvent
-from store.log import EventLog
 
 router = APIRouter(prefix="/ganger/v1", tags=["ganger"])
 
@@ -52,12 +49,13 @@ async def log(
     """Oldest first, byte for byte. Followed as server-sent events, the id of each is its position."""
     events = served.cluster.log
     if MEDIA_TYPE in accept:
-        field, start = _resume(last_event_id, after)
+        field = "Last-Event-ID" if last_event_id else "after"
+        start = position_of(last_event_id, field) if last_event_id else after
         await run_in_threadpool(check_reached, served.cluster, start, field)
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(follow(events, served.tail, start), media_type=MEDIA_TYPE, headers=headers)
     await run_in_threadpool(check_reached, served.cluster, after, "after")
-    found = await run_in_threadpool(_read, events, after, limit + 1)
+    found = await run_in_threadpool(some_of, events, after, limit + 1)
     page = found[:limit]
     if LINES in accept:
         return Response(b"".join(item(event) + b"\n" for event in page), media_type=LINES)
@@ -78,19 +76,6 @@ def entry(served: Existing, position: Position) -> Response:
     if event is None:
         raise Expired(f"there is no event at position {position}")
     return json_reply(_place(event.position, event.hash, event.at) | {"event": msgspec.Raw(event.line)})
-
-
-def _resume(last_event_id: str | None, after: int) -> tuple[str, int]:
-    """What says where a follower goes on, and where. Raises BadRequest for an id that is no position."""
-    if not last_event_id:
-        return "after", after
-    if not (last_event_id.isascii() and last_event_id.isdecimal()):
-        raise bad_value("Last-Event-ID", last_event_id, "must be a position of the log")
-    return "Last-Event-ID", int(last_event_id)
-
-
-def _read(events: EventLog, after: int, count: int) -> list[StoredEvent]:
-    return list(islice(events.read(after, after + count), count))
 
 
 def _place(position: int, digest: bytes, at: int) -> dict[str, Any]:

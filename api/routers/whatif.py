@@ -9,12 +9,11 @@ from starlette.concurrency import run_in_threadpool
 
 from api.bodies import MEDIA_TYPES, read_object
 from api.clusters import Existing
-from api.errors import bad_value
+from api.errors import bad_value, wrong_field
 from api.queries import AT, moment
 from api.replies import json_reply
 from api.schemas import WhatIf, Wire, answers
 from domain.admission.kinds import kind_named
-from domain.errors import BadRequest
 from worker.batch import Outcome
 from worker.cluster import Cluster
 from worker.moments import span_of
@@ -83,13 +82,7 @@ def _question(document: dict[str, Any]) -> Question:
         return Question.model_validate(document)
     except ValidationError as error:
         first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
-        if first["type"] == "missing":
-            raise BadRequest(f"{field}: Required value") from error
-        if first["type"] == "extra_forbidden":
-            raise BadRequest(f"{field}: there is no such field") from error
-        rule = first["msg"].replace("Input should be", "must be")
-        raise bad_value(field, first["input"], rule) from error
+        raise wrong_field(".".join(map(str, first["loc"])), first) from error
 
 
 def _span(text: str | None) -> int | None:

@@ -8,8 +8,8 @@ import click
 
 from cli import options
 from cli.console import warn
-from cli.errors import CannotDo, FromServer
-from cli.files import Manifests, naming_the_place, read_manifests
+from cli.errors import FromServer
+from cli.files import Manifests, naming_the_place, read_configuration
 from cli.settings import Settings, pass_settings
 from domain.configuration import CONFIGURATION, configuration_of
 
@@ -62,9 +62,7 @@ def set_(settings: Settings, file: str, dry_run: bool, server: str | None) -> No
     What the file leaves out gets its default. What ganger cannot follow is refused by name, all of it
     at once; then nothing has changed.
     """
-    documents = read_manifests((file,))
-    if len(documents) != 1:
-        raise CannotDo(f"{file}: a configuration is one document, there are {len(documents)}")
+    documents = read_configuration(file)
     if server is None:
         change, notes = _configure(settings, documents, dry_run=dry_run)
     else:

@@ -46,7 +46,7 @@ def _line(settings: Settings, *, server: str | None, at: str | None) -> WaitingL
     with open_for_reading(settings) as cluster:
         moment = moment_of(cluster, at)
         if moment is None:
-            return waiting_line(cluster.state, max(cluster.clock.now(), cluster.state.at))
+            return waiting_line(cluster.state, cluster.present())
         return waiting_line(cluster.state_at(moment.position), moment.now)
 
 

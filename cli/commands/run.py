@@ -61,13 +61,19 @@ def _ended_by_sigterm() -> Iterator[None]:
 
 
 def _tell(state: State, events: Sequence[Event]) -> None:
-    """Print a line for each attempt among `events`."""
-    bound = sum(isinstance(event.payload, PodBound) for event in events)
-    for event in events:
-        if isinstance(event.payload, GroupAttempted):
+    """Print a line for each attempt among `events`, which may be those of several decisions."""
+    lines = []
+    bound = 0
+    for event in reversed(events):  # an attempt stands before what it bound
+        if isinstance(event.payload, PodBound):
+            bound += 1
+        elif isinstance(event.payload, GroupAttempted):
             attempt = event.payload
             found = f"{bound} bound" if attempt.outcome == "scheduled" else _message(state, attempt.entity)
-            print(f"{event.position} {attempt.entity} {attempt.outcome}: {found}", flush=True)
+            lines.append(f"{event.position} {attempt.entity} {attempt.outcome}: {found}")
+            bound = 0
+    for line in reversed(lines):
+        print(line, flush=True)
 
 
 def _message(state: State, entity: str) -> str:

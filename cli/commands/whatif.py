@@ -8,8 +8,7 @@ import click
 from cli import options
 from cli.commands.delete import Target, target_in
 from cli.console import note, print_json, print_text
-from cli.errors import CannotDo
-from cli.files import Manifests, naming_the_place, read_manifests
+from cli.files import Manifests, naming_the_place, read_configuration, read_manifests
 from cli.settings import Settings, pass_settings
 from worker.batch import Outcome
 from worker.cluster import Cluster
@@ -77,7 +76,7 @@ def command(
 
     changes = _Changes(
         namespace=namespace,
-        config=_one(config),
+        config=None if config is None else read_configuration(config),
         delete=_targets(doomed, doomed_files, namespace, recursive=recursive),
         apply=read_manifests(files, recursive=recursive) if files else None,
     )
@@ -154,16 +153,6 @@ def _found(
             deadline_s=deadline,
             save=save,
         )
-
-
-def _one(path: str | None) -> Manifests | None:
-    """The configuration in a file."""
-    if path is None:
-        return None
-    documents = read_manifests((path,))
-    if len(documents) != 1:
-        raise CannotDo(f"{path}: a configuration is one document, there are {len(documents)}")
-    return documents
 
 
 def _targets(

@@ -12,7 +12,7 @@ from domain.ages import age
 from domain.amounts import quantity_of
 from domain.resources import effective_requests
 from worker.history import Entry
-from worker.words import first_seen, group_of, last_seen, node_status, pod_status, policy_of, taint_text
+from worker.words import first_seen, group_of, last_seen, node_status, pod_status, policy_of, taints_of
 
 Fact = tuple[str, str]
 """A label and what stands behind it, which may have several lines."""
@@ -101,7 +101,7 @@ def _group_facts(group: Shown, facts: Facts) -> list[Fact]:
 
 
 def _node_facts(node: Shown, facts: Facts) -> list[Fact]:
-    taints = [taint_text(taint) for taint in (node.get("spec") or {}).get("taints") or ()]
+    taints = taints_of(node)
     return [("Status", node_status(node)), ("Taints", "\n".join(taints))]
 
 

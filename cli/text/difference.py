@@ -10,7 +10,7 @@ from cli.text.lines import LABEL, Cell, Page, listed
 from domain.ages import duration
 from domain.difference import Difference, FieldChange, LaneChange, ObjectChange
 from domain.explanation import Moment
-from domain.times import parse_rfc3339, rfc3339
+from domain.times import in_seconds, parse_rfc3339
 
 _SIGNS: dict[str, Cell] = {
     "created": ("+", "green"),
@@ -55,7 +55,7 @@ def _title(found: Difference) -> str:
 def _moment(moment: Moment) -> str:
     if moment.position == 0:
         return "the beginning"
-    return f"position {moment.position} ({rfc3339(parse_rfc3339(moment.time))})"
+    return f"position {moment.position} ({in_seconds(moment.time)})"
 
 
 def _summary(found: Difference) -> str:

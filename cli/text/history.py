@@ -6,7 +6,7 @@ from rich.text import Text
 
 from cli.console import STYLES
 from cli.text.lines import FAINT, LABEL, Cell, Page
-from domain.times import parse_rfc3339, rfc3339
+from domain.times import in_seconds
 from worker.history import Entry
 
 
@@ -22,7 +22,7 @@ def render_history(entries: Iterable[Entry], *, wide: bool = False) -> Text:
 
 def _row(entry: Entry, *, wide: bool) -> list[Cell]:
     told: list[Cell] = [str(entry.position)]
-    told.append((entry.at if wide else rfc3339(parse_rfc3339(entry.at)), FAINT))
+    told.append((entry.at if wide else in_seconds(entry.at), FAINT))
     told.append(entry.type)
     if wide:
         told += [entry.actor, "" if entry.cause is None else str(entry.cause)]

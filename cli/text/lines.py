@@ -54,11 +54,11 @@ class Page:
 
     def columns(self, rows: Sequence[Sequence[Cell]], *, align: str, indent: int = 2) -> None:
         """Add `rows` with their columns under each other; `align` has `<` or `>` for each column."""
-        widths = [max(len(_plain(cell)) for cell in column) for column in zip(*rows, strict=True)]
+        widths = [max(len(plain(cell)) for cell in column) for column in zip(*rows, strict=True)]
         for row in rows:
             parts: list[Cell] = [" " * indent]
             for cell, width, side in zip(row, widths, align, strict=True):
-                padding = " " * (width - len(_plain(cell)))
+                padding = " " * (width - len(plain(cell)))
                 parts += [padding, cell, _GAP] if side == ">" else [cell, padding, _GAP]
             self.line(*parts)
 
@@ -79,5 +79,6 @@ def listed(names: Iterable[str], *, most: int = 4, what: str = "") -> str:
     return f"{', '.join(every[:most])} and {len(every) - most} more{f' {what}' if what else ''}"
 
 
-def _plain(cell: Cell) -> str:
+def plain(cell: Cell) -> str:
+    """The text of a cell without its style."""
     return cell if isinstance(cell, str) else cell[0]

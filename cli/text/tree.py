@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from cli.text.lines import FAINT, LABEL, Cell, Page
+from cli.text.lines import FAINT, LABEL, Cell, Page, plain
+from domain.explaining.wording import so_many
 from domain.explanation import TreeNode
 from domain.objects import POD_GROUP
 
@@ -39,17 +40,13 @@ def add_tree(page: Page, tree: TreeNode, *, path: Sequence[str], asked: str) -> 
 
 def _fitting(rows: list[list[Cell]]) -> list[list[Cell]]:
     """`rows` with the last column cut so that lines are not too long."""
-    widths = [max(len(_plain(row[column])) for row in rows) for column in range(len(rows[0]) - 1)]
+    widths = [max(len(plain(row[column])) for row in rows) for column in range(len(rows[0]) - 1)]
     left = max(_WIDTH - sum(widths) - 3 * len(widths) - 2, 24)
     for row in rows:
-        told = _plain(row[-1])
+        told = plain(row[-1])
         if len(told) > left:
             row[-1] = f"{told[: left - 1].rstrip(' ,:')}…"
     return rows
-
-
-def _plain(cell: Cell) -> str:
-    return cell if isinstance(cell, str) else cell[0]
 
 
 def _rows(node: TreeNode, way: _Way, *, depth: int) -> Iterator[list[Cell]]:
@@ -65,15 +62,11 @@ def _rows(node: TreeNode, way: _Way, *, depth: int) -> Iterator[list[Cell]]:
         if kind in shown:
             yield from _rows(kind[0], way, depth=depth + 1)
             if len(kind) > 1:
-                yield _note(f"{_groups(len(kind) - 1)} like it", kind[0].reason, depth + 1)
+                yield _note(f"{so_many(len(kind) - 1, 'more group')} like it", kind[0].reason, depth + 1)
     if hidden:
         reasons = dict.fromkeys(each.reason for each in hidden)
         told = next(iter(reasons)) if len(reasons) == 1 else "each in another way"
-        yield _note(_groups(len(hidden)), told, depth + 1)
-
-
-def _groups(count: int) -> str:
-    return f"{count} more group{'' if count == 1 else 's'}"
+        yield _note(so_many(len(hidden), "more group"), told, depth + 1)
 
 
 def _kinds(children: Sequence[TreeNode], way: _Way) -> list[list[TreeNode]]:

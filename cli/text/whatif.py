@@ -8,7 +8,7 @@ from cli.console import STYLES
 from cli.text.lines import FAINT, LABEL, Cell, Page, listed
 from domain.ages import duration
 from domain.explaining.wording import number_of
-from domain.times import SECOND, parse_rfc3339, rfc3339
+from domain.times import SECOND, in_seconds, parse_rfc3339
 from worker.whatif import Course, Divergence, Recorded, WhatIf
 
 
@@ -31,7 +31,7 @@ def render_whatif(found: WhatIf) -> Text:
 
 def _fork(found: WhatIf) -> str:
     span = duration(parse_rfc3339(found.until) - parse_rfc3339(found.fork.time))
-    fork = f"at position {found.fork.position} ({_second(found.fork.time)})"
+    fork = f"at position {found.fork.position} ({in_seconds(found.fork.time)})"
     return f"{fork}, {span} simulated" if found.complete else f"{fork}, cut off after {span} simulated"
 
 
@@ -39,7 +39,7 @@ def _log(recorded: Recorded | None) -> Iterator[str]:
     """How the fork stands to what the log holds after it."""
     if recorded is None:
         return
-    upto = f"up to position {recorded.until.position} ({_second(recorded.until.time)})"
+    upto = f"up to position {recorded.until.position} ({in_seconds(recorded.until.time)})"
     requests = number_of(recorded.requests, "later request", "later requests")
     yield f"{recorded.requests} {requests} made again, {upto}"
     if recorded.dropped:
@@ -84,7 +84,3 @@ def _verdict(found: WhatIf) -> str:
         f"{differ} of {found.compared} groups and single Pods fare otherwise" if differ else "Nothing differs"
     )
     return told if found.complete else f"{told} up to where the deadline cut it off"
-
-
-def _second(time: str) -> str:
-    return rfc3339(parse_rfc3339(time))

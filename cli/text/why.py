@@ -70,8 +70,7 @@ def _standing(page: Page, told: Explanation, *, past: bool) -> None:
     if told.quorum is not None:
         page.fact("Missing", listed(told.quorum.missing))
         page.fact("Quorum", _quorum(told.quorum))
-    subject = told.object.title.replace(" ", "/", 1)
-    if told.entity is not None and told.entity != subject:
+    if told.entity is not None and told.entity != told.object.subject:
         page.fact("Waits with", title(told.entity))
     if told.line is not None:
         _ahead(page, told.line)
@@ -206,7 +205,7 @@ def _short(subject: str) -> str:
 
 def _asked(told: Explanation) -> str:
     """The subject of the group that is asked about, of a Pod that of its group."""
-    return told.group or told.object.title.replace(" ", "/", 1)
+    return told.group or told.object.subject
 
 
 def _decisive(told: Explanation, level: int) -> tuple[Shape, ...]:

@@ -18,10 +18,8 @@ from domain.admission.meta import DEFAULT_NAMESPACE, Object, ObjectMeta
 from domain.admission.rules import RULES
 from domain.admission.structs import Struct, decode, unknown_fields
 from domain.errors import BadRequest, Cause
-from domain.objects import PriorityClassFacts
+from domain.objects import TERMINAL_PHASES, PriorityClassFacts
 from domain.times import rfc3339
-
-TERMINAL_PHASES = ("Succeeded", "Failed")
 
 UNKNOWN_FIELD = "unknown field "
 """How the warning begins that names a field which nobody knows."""
@@ -42,10 +40,10 @@ class World(Protocol):
         """The PriorityClasses by name; the two that every cluster has need not be among them."""
 
     def active_pods_of(self, group: str) -> bool:
-        """Does any Pod that is neither Succeeded nor Failed name the PodGroup of this key?"""
+        """Whether some Pod that has not ended names the PodGroup of this key."""
 
     def children_of(self, composite: str) -> bool:
-        """Does any group name the CompositePodGroup of this key as its parent?"""
+        """Whether some group names the CompositePodGroup of this key as its parent."""
 
 
 class Admitted(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,12 +78,7 @@ def update(world: World, manifest: Mapping[str, Any], *, namespace: str | None) 
     What admission or the scheduler filled in and the manifest leaves out stays. If the manifest
     names a resourceVersion, it must be the current one.
     """
-    kind = kind_of(manifest)
-    made = _decoded(kind, manifest)
-    key = _settle_namespace(kind, made.meta, namespace)
-    stored = world.get(kind.name, key)
-    if stored is None:
-        raise kinds.not_found(kind, made.meta.name or "")
+    kind, made, key, stored = _existing(world, manifest, namespace)
     return _update(world, kind, made, key, stored, keep_protection=made.meta.finalizers is None)
 
 
@@ -109,12 +102,7 @@ def update_status(world: World, manifest: Mapping[str, Any], *, namespace: str |
 
     The status of any other kind is what ganger decided, and stays. Raises as update does.
     """
-    kind = kind_of(manifest)
-    made = _decoded(kind, manifest)
-    key = _settle_namespace(kind, made.meta, namespace)
-    stored = world.get(kind.name, key)
-    if stored is None:
-        raise kinds.not_found(kind, made.meta.name or "")
+    kind, made, key, stored = _existing(world, manifest, namespace)
     rules = RULES[kind.name]
     old = rules.read(stored)
     _check_identity(world, kind, key, made.meta, old.meta)
@@ -126,6 +114,22 @@ def update_status(world: World, manifest: Mapping[str, Any], *, namespace: str |
         rules.set_defaults(made)
     _refuse(kind, made.meta, rules.update_faults(made, old))
     return _admitted(world, kind, key, made, old, stored, warnings)
+
+
+def _existing(
+    world: World, manifest: Mapping[str, Any], namespace: str | None
+) -> tuple[Kind, Object, str, Mapping[str, Any]]:
+    """The kind and the key of what `manifest` is to replace, as `manifest` has it and as it is stored.
+
+    Raises NotFound if there is none, and a Refused for a manifest that cannot be read.
+    """
+    kind = kind_of(manifest)
+    made = _decoded(kind, manifest)
+    key = _settle_namespace(kind, made.meta, namespace)
+    stored = world.get(kind.name, key)
+    if stored is None:
+        raise kinds.not_found(kind, made.meta.name or "")
+    return kind, made, key, stored
 
 
 def _create(world: World, kind: Kind, made: Object, *, namespace: str | None, now: int, uid: str) -> Admitted:
@@ -200,7 +204,7 @@ def _admitted(
 
 
 def _ends(world: World, kind: Kind, key: str, made: Object, old: Object) -> bool:
-    """Is this update the end of an object under deletion?"""
+    """Whether this update is the end of an object that is being deleted."""
     if old.meta.deletion_timestamp is None or made.meta.finalizers:
         return False
     if isinstance(made, Pod):

@@ -8,13 +8,13 @@ from domain.admission.kinds import PRIORITY_CLASS
 from domain.admission.pods import PREEMPTION_POLICIES
 from domain.admission.priority import (
     HIGHEST_USER_DEFINABLE,
-    PREEMPT_LOWER,
     SYSTEM_CLASSES,
     Classes,
     default_class,
 )
 from domain.admission.scheduling import PriorityClass
 from domain.errors import Cause
+from domain.objects import PREEMPT_LOWER
 
 _SYSTEM_PREFIX = "system-"
 

@@ -26,14 +26,13 @@ from domain.admission.structs import Opaque, Struct, unknown_fields
 from domain.configuration import CONFIGURATION
 from domain.errors import BadRequest, Cause, Invalid
 from domain.events import SchedulerConfigured
-from domain.profile import DEFAULT_PROFILE, Profile, Weights
+from domain.profile import DEFAULT_PROFILE, DEFAULT_SCHEDULER, Profile, Weights
 from domain.times import SECOND
 
 _KIND, _API_VERSION = CONFIGURATION.name, CONFIGURATION.api_version
 
 _RETRY = ("onChange", "byClock")
 _SIBLINGS = ("greedy", "lean")
-_DEFAULT_SCHEDULER = "default-scheduler"
 _LONGEST_BACKOFF = 2**31 - 1
 """Seconds; times are 64 bits of microseconds, and large groups wait many times as long."""
 
@@ -89,9 +88,9 @@ def read_configuration(document: Mapping[str, Any]) -> Configuration:
         config = _Reading(found, notes).configuration(read)
         if not found:
             return Configuration(config, tuple(notes))
-    texts = [str(fault) for fault in found]
-    listed = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-    raise Invalid(f"{_KIND} is invalid: {listed}", group=CONFIGURATION.group, kind=_KIND, causes=found)
+    raise Invalid(
+        f"{_KIND} is invalid: {faults.listed(found)}", group=CONFIGURATION.group, kind=_KIND, causes=found
+    )
 
 
 class _Reading:
@@ -119,7 +118,7 @@ class _Reading:
             max_backoff_us=longest * SECOND,
             profiles=tuple(profiles),
             retry=own.retry or _RETRY[0],
-            scheduler_names=tuple(each.scheduler_name or _DEFAULT_SCHEDULER for each in written),
+            scheduler_names=tuple(each.scheduler_name or DEFAULT_SCHEDULER for each in written),
             siblings=own.siblings or _SIBLINGS[0],
         )
 

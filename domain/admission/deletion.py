@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from domain.admission.admit import TERMINAL_PHASES, World
+from domain.admission.admit import World
 from domain.admission.faults import not_admitted
 from domain.admission.groups import PROTECTION
 from domain.admission.kinds import (
@@ -23,6 +23,7 @@ from domain.admission.kinds import (
 )
 from domain.admission.pods import DEFAULT_GRACE_SECONDS
 from domain.admission.priority import SYSTEM_CLASSES
+from domain.objects import TERMINAL_PHASES
 from domain.times import SECOND, parse_rfc3339, rfc3339
 
 

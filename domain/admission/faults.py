@@ -70,10 +70,14 @@ def exactly_one(path: str, given: Sequence[str], members: Sequence[str]) -> list
 
 def refusal(kind: Kind, name: str, faults: Sequence[Cause]) -> Invalid:
     """The refusal that lists all `faults`; there is at least one."""
-    texts = [str(fault) for fault in faults]
-    listed = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-    text = f'{kind.qualified} "{name}" is invalid: {listed}'
+    text = f'{kind.qualified} "{name}" is invalid: {listed(faults)}'
     return Invalid(text, name=name, group=kind.group, kind=kind.name, causes=faults)
+
+
+def listed(faults: Sequence[Cause]) -> str:
+    """The texts of `faults`, in brackets if there are several."""
+    texts = [str(fault) for fault in faults]
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 
 def not_admitted(kind: Kind, name: str, why: str) -> Forbidden:

@@ -27,6 +27,7 @@ from domain.admission.scheduling import (
     WorkloadReference,
 )
 from domain.errors import Cause
+from domain.objects import PREEMPT_LOWER
 
 PROTECTION = "scheduling.k8s.io/podgroup-protection"
 """The finalizer that keeps a PodGroup while Pods that are not finished name it."""
@@ -35,7 +36,7 @@ Policy = PodGroupSchedulingPolicy | CompositePodGroupSchedulingPolicy
 Constraints = PodGroupSchedulingConstraints | CompositePodGroupSchedulingConstraints
 Named = PodGroupTemplate | CompositePodGroupTemplate | PodGroupResourceClaim
 
-_PREEMPTION_POLICIES = ("Never", "PreemptLowerPriority")
+_PREEMPTION_POLICIES = ("Never", PREEMPT_LOWER)
 _MAX_CONSTRAINTS = 1
 _MAX_CLAIMS = 4
 

@@ -15,9 +15,8 @@ from domain.admission.core import (
 )
 from domain.admission.meta import LabelSelector, selector_faults
 from domain.errors import Cause
+from domain.peers import PREFERRED, REQUIRED
 
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 _WHEN_UNSATISFIABLE = ("DoNotSchedule", "ScheduleAnyway")
 _NODE_POLICIES = ("Honor", "Ignore")
 _MAX_WEIGHT = 100
@@ -87,14 +86,14 @@ def _node_affinity_faults(path: str, affinity: NodeAffinity) -> list[Cause]:
     required = affinity.required_during_scheduling_ignored_during_execution
     if required is not None:
         terms = required.node_selector_terms or []
-        at = f"{path}.{_REQUIRED}.nodeSelectorTerms"
+        at = f"{path}.{REQUIRED}.nodeSelectorTerms"
         if not terms:
             found.append(faults.required(at, "must have at least one node selector term"))
         for index, term in enumerate(terms):
             found += _term_faults(f"{at}[{index}]", term, required=True)
     preferred = affinity.preferred_during_scheduling_ignored_during_execution
     for index, item in enumerate(preferred or ()):
-        at = f"{path}.{_PREFERRED}[{index}]"
+        at = f"{path}.{PREFERRED}[{index}]"
         found += _weight_faults(at, item.weight)
         if item.preference is not None:
             found += _term_faults(f"{at}.preference", item.preference, required=False)
@@ -157,10 +156,10 @@ def _pod_affinity_faults(path: str, affinity: PodAffinity | PodAntiAffinity) -> 
     found: list[Cause] = []
     required = affinity.required_during_scheduling_ignored_during_execution
     for index, term in enumerate(required or ()):
-        found += _pod_term_faults(f"{path}.{_REQUIRED}[{index}]", term)
+        found += _pod_term_faults(f"{path}.{REQUIRED}[{index}]", term)
     preferred = affinity.preferred_during_scheduling_ignored_during_execution
     for index, item in enumerate(preferred or ()):
-        at = f"{path}.{_PREFERRED}[{index}]"
+        at = f"{path}.{PREFERRED}[{index}]"
         found += _weight_faults(at, item.weight)
         found += _pod_term_faults(f"{at}.podAffinityTerm", item.pod_affinity_term or PodAffinityTerm())
     return found

@@ -16,9 +16,11 @@ from domain.admission.kinds import POD
 from domain.admission.placement import affinity_faults, spread_faults
 from domain.admission.taints import toleration_faults
 from domain.errors import Cause
+from domain.objects import PREEMPT_LOWER
+from domain.profile import DEFAULT_SCHEDULER
 
 DEFAULT_GRACE_SECONDS = 30
-PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
+PREEMPTION_POLICIES = (PREEMPT_LOWER, "Never")
 
 MAX_INT32 = 2**31 - 1
 
@@ -35,7 +37,7 @@ def set_defaults(pod: Pod) -> None:
     if spec.node_name == "":
         spec.node_name = None
     if not spec.scheduler_name:
-        spec.scheduler_name = "default-scheduler"
+        spec.scheduler_name = DEFAULT_SCHEDULER
     if spec.termination_grace_period_seconds is None:
         spec.termination_grace_period_seconds = DEFAULT_GRACE_SECONDS
     for container in _all_containers(spec):

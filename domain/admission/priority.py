@@ -8,9 +8,8 @@ from typing import Protocol
 
 from domain.admission.faults import not_admitted
 from domain.admission.kinds import POD, Kind
-from domain.objects import PriorityClassFacts
+from domain.objects import PREEMPT_LOWER, PriorityClassFacts
 
-PREEMPT_LOWER = "PreemptLowerPriority"
 HIGHEST_USER_DEFINABLE = 1_000_000_000
 
 SYSTEM_CLASSES = {

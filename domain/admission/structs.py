@@ -21,7 +21,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from domain.admission.kinds import Kind
 from domain.errors import BadRequest
 from domain.quantities import canonical_amount
-from domain.times import parse_rfc3339, rfc3339
+from domain.times import in_seconds
 
 _LEAST_INT64, _MOST_UINT64 = -(2**63), 2**64 - 1
 
@@ -94,7 +94,7 @@ def _time(value: object) -> str | None:
     if not isinstance(value, str):
         raise _verbatim(f"json: cannot unmarshal {_described(value)} into Go value of type string")
     try:
-        return rfc3339(parse_rfc3339(value))
+        return in_seconds(value)
     except (ValueError, OverflowError) as error:
         layout = "2006-01-02T15:04:05Z07:00"
         raise _verbatim(f'parsing time "{value}" as "{layout}": cannot parse "{value}" as "2006"') from error

@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from domain.events import GroupAttempted, ShapeFinding
 from domain.explaining.findings import Recorded
+from domain.explaining.needs import branch_for, members_of
 from domain.explanation import Explanation, Fate, TreeNode
 from domain.objects import POD_GROUP, Pod
+from domain.queue import Entity
 from domain.room import Room
-from domain.scheduling.branch import Branch
-from domain.scheduling.cycle import branch_of, pending_in
 from domain.scheduling.diagnosis import Diagnosis, diagnose
-from domain.scheduling.leaf import Member, nominated_row
+from domain.scheduling.leaf import nominated_row
 from domain.scheduling.place import place
 from domain.scheduling.preemption import room_for
 from domain.scheduling.record import shape_findings
@@ -50,26 +50,29 @@ class Again(NamedTuple):
         """The attempt itself; what it found may stand in an earlier one."""
         return self.recorded.attempt
 
+    @property
+    def entity(self) -> Entity:
+        """What was tried, as it waited then."""
+        return self.state.queue.entities[self.attempt.entity]
+
     def turns(self) -> Iterator[Turn]:
         """The turns of all Pods that were tried, in the order of the cycle; of those of one shape that
         fitted nowhere in a PodGroup the first. Each is valid until the next is asked for."""
         if self.attempt.outcome == "error":
             return iter(())
-        if self.attempt.entity.startswith("Pod/"):
+        if self.entity.is_pod:
             return iter((self._turn_of_pod(),))
-        tried = self._members()
-        outcome, room = self._outcome(tried), self._room(tried)
+        outcome, room = self._outcome(), self._room()
         placed = outcome.succeeded and outcome.placed
         return _turns_placed(outcome, room) if placed else _turns_refused(outcome, room, None)
 
     def misfits(self) -> tuple[ShapeFinding, ...]:
         """The members of a tree that fitted nowhere, those of groups that were given up, too."""
-        return shape_findings(self._outcome(self._members()))
+        return shape_findings(self._outcome())
 
     def starts_lean(self) -> bool:
         """Whether the tree would have started if each group had got its minimum first."""
-        tried = self._members()
-        outcome = run_tree(self._root(tried), self._room(tried), lean=True)
+        outcome = run_tree(branch_for(self.state, self.entity), self._room(), lean=True)
         return outcome.succeeded and outcome.lean
 
     def diagnosis(self) -> Diagnosis:
@@ -79,12 +82,12 @@ class Again(NamedTuple):
 
     def single_pod(self) -> Pod:
         """The Pod that was tried by itself."""
-        return self.state.pods[self.attempt.entity.partition("/")[2]]
+        return self.state.pods[self.entity.key]
 
     def _turn_of_pod(self) -> Turn:
         pod = self.single_pod()
         ((_, shape),) = shaped(self.state, [pod])
-        room = room_for(self.state, self.state.spec(pod).priority, [pod])
+        room = room_for(self.state, pod.spec.priority, [pod])
         row = nominated_row(room, pod, shape)
         if row is None:
             rows = place(room, shape, 1)
@@ -93,22 +96,13 @@ class Again(NamedTuple):
                 room.forget(each, shape)
         return Turn(pod, shape, room, None, None if row is None else room.names[row])
 
-    def _outcome(self, tried: Sequence[Member]) -> Outcome:
+    def _outcome(self) -> Outcome:
         """How the groups came out, each by itself."""
-        return try_tree(self._root(tried), self._room(tried), lean=self.state.config.siblings == "lean")
+        lean = self.state.config.siblings == "lean"
+        return try_tree(branch_for(self.state, self.entity), self._room(), lean=lean)
 
-    def _members(self) -> Sequence[Member]:
-        tree = self.state.tree_of(self.state.queue.entities[self.attempt.entity])
-        waiting = (pod for leaf in tree.leaves() for pod in pending_in(self.state, leaf))
-        return shaped(self.state, [pod for pod in waiting if pod.deletion is None])
-
-    def _root(self, tried: Sequence[Member]) -> Branch:
-        tree = self.state.tree_of(self.state.queue.entities[self.attempt.entity])
-        return branch_of(self.state, tree, tried)
-
-    def _room(self, tried: Sequence[Member]) -> Room:
-        priority = self.state.queue.entities[self.attempt.entity].priority
-        return room_for(self.state, priority, [pod for pod, _ in tried])
+    def _room(self) -> Room:
+        return room_for(self.state, self.entity.priority, members_of(self.state, self.entity))
 
 
 def tells_more(told: Explanation) -> bool:

@@ -157,9 +157,7 @@ def _inside(path: Sequence[GroupFinding]) -> str:
 def _where_others_run(state: State, last: GroupFinding) -> str:
     """That only one domain was tried because members run there already; empty if they do not."""
     kind, _, key = last.group.partition("/")
-    nodes = {
-        state.pods[pod].node for leaf in state.leaves_of(kind, key) for pod in state.members_of(leaf).bound
-    }
+    nodes = {pod.node for pod in state.bound_below(kind, key)}
     held = {
         state.nodes.facts(node).labels.get(str(last.topology_key))
         for node in nodes

@@ -98,5 +98,5 @@ def _wanted(told: Explanation) -> set[str]:
 
 def _is_in(told: Explanation, turn: Turn) -> bool:
     """Whether the Pod of `turn` is among those that `told` says are on nodes."""
-    name = turn.pod.key.rpartition("/")[2]
+    name = turn.pod.name
     return any(name in place.pods for place in told.bound)

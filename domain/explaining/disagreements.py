@@ -3,13 +3,13 @@
 Kubernetes' texts give two values and no names.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from domain.explaining.domains import kind_of_domain
-from domain.explaining.wording import name_of, number_of, pods_named
+from domain.explaining.wording import number_of, pods_named
 from domain.explanation import Cause
 from domain.forest import Tree
-from domain.objects import POD_GROUP, Group, Pod
+from domain.objects import Group, Pod
 from domain.queue import Entity
 from domain.scheduling import texts
 from domain.scheduling.cycle import pending_in
@@ -29,7 +29,7 @@ def cause_of_error(state: State, entity: Entity, text: str) -> Cause | None:
     if disagreement(state, tree, members) == text:
         odd = _too_deep(tree) or _odd_groups(state, tree.group)
         return odd or _odd_pods(state, tree.group, members)
-    causes = (_scattered(state, group, text) for group in (tree.group, *_below(state, tree.group)))
+    causes = (_scattered(state, group, text) for group in tree.groups())
     return next((cause for cause in causes if cause is not None), None)
 
 
@@ -37,7 +37,7 @@ def odd_groups(state: State, root: Group) -> list[Group]:
     """The groups below `root` whose priority or preemption policy is not that of it."""
     return [
         group
-        for group in _below(state, root)
+        for group in state.forest.tree(root).groups()
         if (group.priority, group.preemption_policy) != (root.priority, root.preemption_policy)
     ]
 
@@ -45,29 +45,14 @@ def odd_groups(state: State, root: Group) -> list[Group]:
 def odd_pods(state: State, root: Group, members: Sequence[Pod]) -> list[Pod]:
     """Those of `members` of a tree, and of its Pods on nodes, that do not agree with `root` or, about the
     scheduler, with the first of `members`."""
-    first = state.spec(members[0]).scheduler
+    first = members[0].spec.scheduler
     wanted = (first, root.priority, root.preemption_policy)
-    return [pod for pod in (*members, *_bound(state, root)) if _rank(state, pod) != wanted]
+    return [pod for pod in (*members, *state.bound_below(root.kind, root.key)) if _rank(pod) != wanted]
 
 
-def _rank(state: State, pod: Pod) -> tuple[str, int, str]:
-    spec = state.spec(pod)
+def _rank(pod: Pod) -> tuple[str, int, str]:
+    spec = pod.spec
     return (spec.scheduler, spec.priority, spec.preemption_policy)
-
-
-def _below(state: State, group: Group) -> Iterator[Group]:
-    """All groups below one, parents first."""
-    if group.kind != POD_GROUP:
-        for child in state.forest.children(group.key):
-            yield child
-            yield from _below(state, child)
-
-
-def _bound(state: State, group: Group) -> list[Pod]:
-    """The Pods below a group that are on nodes, oldest first."""
-    leaves = state.leaves_of(group.kind, group.key)
-    bound = [state.pods[key] for leaf in leaves for key in state.members_of(leaf).bound]
-    return sorted(bound, key=lambda pod: pod.arrival)
 
 
 def _too_deep(tree: Tree) -> Cause | None:
@@ -102,10 +87,10 @@ def _odd_groups(state: State, root: Group) -> Cause | None:
 def _odd_pods(state: State, root: Group, members: Sequence[Pod]) -> Cause:
     odd = odd_pods(state, root, members)
     first, *_ = odd
-    alike = [pod for pod in odd if _rank(state, pod) == _rank(state, first)]
-    this, main = state.spec(first), state.spec(members[0])
+    alike = [pod for pod in odd if _rank(pod) == _rank(first)]
+    this, main = first.spec, members[0].spec
     if this.scheduler != main.scheduler:
-        what = f"scheduler {this.scheduler}, {name_of(members[0])} has {main.scheduler}"
+        what = f"scheduler {this.scheduler}, {members[0].name} has {main.scheduler}"
     elif this.priority != root.priority:
         has = _priority(state, root.priority)
         what = f"priority {_priority(state, this.priority)}, {root.kind} {root.name} has {has}"
@@ -115,7 +100,7 @@ def _odd_pods(state: State, root: Group, members: Sequence[Pod]) -> Cause:
     runs = "" if first.node is None else f" on {first.node}" if len(alike) == 1 else " on nodes"
     who = f"{pods_named(alike)}{runs} {'has' if len(alike) == 1 else 'have'}"
     leaf = state.groups[str(first.group)]
-    return Cause(path=_path(state, leaf), text=f"{who} {what}", pods=tuple(map(name_of, alike)))
+    return Cause(path=_path(state, leaf), text=f"{who} {what}", pods=tuple(pod.name for pod in alike))
 
 
 def _scattered(state: State, group: Group, error: str) -> Cause | None:
@@ -124,7 +109,7 @@ def _scattered(state: State, group: Group, error: str) -> Cause | None:
     if group.topology_key is None:
         return None
     places = places_of(state, group)
-    lost = [pod for pod in places.pop(None, []) if texts.no_domain(name_of(pod)) in error]
+    lost = [pod for pod in places.pop(None, []) if texts.no_domain(pod.name) in error]
     if lost:
         where = f"{lost[0].node}, which has no label {group.topology_key}"
         told = f"{pods_named(lost)} {number_of(len(lost), 'runs', 'run')} on {where}"
@@ -140,7 +125,7 @@ def places_of(state: State, group: Group) -> dict[str | None, list[Pod]]:
     """The Pods of `group` on nodes by domain, that with the most first; None is that of nodes without
     the label, and of those that have left."""
     found: dict[str | None, list[Pod]] = {}
-    for pod in _bound(state, group):
+    for pod in state.bound_below(group.kind, group.key):
         known = pod.node is not None and pod.node in state.node_records
         labels = state.nodes.facts(str(pod.node)).labels if known else {}
         found.setdefault(labels.get(str(group.topology_key)), []).append(pod)

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from domain.explaining.evictions import eviction_part
 from domain.explaining.findings import attempt_part, finding_of, given_up, names, shapes_part
-from domain.explaining.outlook import count_of, where_it_waits
+from domain.explaining.outlook import where_it_waits
 from domain.explaining.question import (
     Question,
     ended_below,
@@ -18,7 +18,7 @@ from domain.explaining.question import (
     refused,
 )
 from domain.explaining.trees import in_tree
-from domain.explaining.wording import number_of, pods_named
+from domain.explaining.wording import number_of, pods_named, so_many
 from domain.explanation import Explanation, OnNode
 from domain.objects import POD_GROUP, Group, Pod
 from domain.queue import Entity, Verdict
@@ -29,7 +29,7 @@ from domain.times import rfc3339, rfc3339_micro
 def explain_group(question: Question, group: Group) -> Explanation:
     """The explanation of a PodGroup or a CompositePodGroup."""
     state = question.state
-    bound = _bound_below(state, group)
+    bound = state.bound_below(group.kind, group.key)
     entity = state.entity_with(group.kind, group.key)
     ended = ended_below(state) if entity is None else Counter[str | None]()
     told = Explanation(
@@ -48,12 +48,6 @@ def explain_group(question: Question, group: Group) -> Explanation:
     return in_tree(question, _waiting(question, told, group, entity), group)
 
 
-def _bound_below(state: State, group: Group) -> list[Pod]:
-    """The members of a group, of a composite those of all PodGroups below it, that are on nodes."""
-    leaves = state.leaves_of(group.kind, group.key)
-    return [state.pods[key] for leaf in leaves for key in state.members_of(leaf).bound]
-
-
 def _resting(question: Question, told: Explanation, group: Group, ended: Counter[str | None]) -> Explanation:
     """A group of which nothing waits: all members are placed or have ended, or there are none."""
     state = question.state
@@ -61,7 +55,7 @@ def _resting(question: Question, told: Explanation, group: Group, ended: Counter
     on_nodes, over = sum(len(each.pods) for each in told.bound), sum(ended[leaf] for leaf in leaves)
     if on_nodes or over:
         short = "" if over else below_minimum(state, group)
-        parts = [f"{count_of(on_nodes)} on nodes{short}"] if on_nodes else []
+        parts = [f"{so_many(on_nodes, 'member')} on nodes{short}"] if on_nodes else []
         parts += [f"{over} ended"] if over else []
         return replace(told, note=f"{', '.join(parts)}, none waits{_leaving(state, group)}{_dying(group)}")
     return replace(told, note=f"{_without_members(state, group)}{_dying(group)}")
@@ -85,7 +79,9 @@ def _waiting(question: Question, told: Explanation, group: Group, entity: Entity
         on_nodes = sum(len(each.pods) for each in told.bound)
         leaves = state.leaves_of(group.kind, group.key)
         waiting = sum(len(state.members_of(leaf).pending) for leaf in leaves)
-        stands = f"{count_of(on_nodes)} on nodes, {waiting} waiting{_leaving(state, group)}; {stands}"
+        stands = (
+            f"{so_many(on_nodes, 'member')} on nodes, {waiting} waiting{_leaving(state, group)}; {stands}"
+        )
     told = replace(
         in_queue(question, told, entity),
         summary=_summary(question, group, entity),
@@ -128,7 +124,7 @@ def below_minimum(state: State, group: Group) -> str:
 
 def _leaving(state: State, group: Group) -> str:
     """Which members on nodes are being deleted; empty if none is."""
-    leaving = [pod for pod in _bound_below(state, group) if pod.deletion is not None]
+    leaving = [pod for pod in state.bound_below(group.kind, group.key) if pod.deletion is not None]
     if not leaving:
         return ""
     return f"; {pods_named(leaving)} {number_of(len(leaving), 'is', 'are')} being deleted and still there"
@@ -141,9 +137,9 @@ def _dying(group: Group) -> str:
 
 
 def _by_node(state: State, pods: Iterable[Pod]) -> tuple[OnNode, ...]:
-    """Pods of one namespace by node, nodes by name, Pods in the order of arrival."""
+    """Pods of one namespace by node, nodes by name."""
     found: dict[str, list[str]] = {}
-    for pod in sorted(pods, key=lambda pod: pod.arrival):
+    for pod in pods:
         found.setdefault(str(pod.node), []).append(pod.key)
     return tuple(
         OnNode(node=node, pods=names(keys), gone=node not in state.node_records)

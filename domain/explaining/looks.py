@@ -28,7 +28,7 @@ def look(turn: Turn, *, every_node: bool) -> Look:
     said = _Said(turn, evaluation)
     weights = room.profile.weights
     return Look(
-        pod=turn.pod.key.rpartition("/")[2],
+        pod=turn.pod.name,
         requests={name: quantity_of(name, amount) for name, amount in shape.requests},
         where=turn.where,
         total_nodes=len(room),

@@ -58,8 +58,7 @@ class Need(NamedTuple):
 def need_of(state: State, entity: Entity) -> Need:
     """What `entity` needs, whose tree has a root."""
     if entity.is_pod:
-        pods = [pod for pod in state.pending_of(entity) if pod.deletion is None]
-        return Need(1, tuple(shaped(state, pods)))
+        return Need(1, tuple(shaped(state, members_of(state, entity))))
     root = branch_for(state, entity)
     need = _need(root)
     return need._replace(needed=max(need.needed, 1)) if root.is_leaf else need

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from domain.events import ShapeFinding
 from domain.explaining.node_names import compressed
-from domain.explaining.wording import number_of
+from domain.explaining.wording import named, number_of
 from domain.host_ports import HostPort
 from domain.peers import PodTerm, SpreadConstraint, near
 from domain.scheduling.rules import shaped
@@ -57,7 +57,7 @@ def _taints(state: State, shape: PodShape) -> Iterator[str]:
                 nodes.setdefault(taint, []).append(name)
     most_first = sorted(nodes.items(), key=lambda item: (-len(item[1]), item[0]))
     for taint, names in most_first[:_MOST]:
-        yield f"it does not tolerate the taint {written(taint)} of {_listed(compressed(names))}"
+        yield f"it does not tolerate the taint {written(taint)} of {named(compressed(names))}"
     if len(most_first) > _MOST:
         yield f"nor {len(most_first) - _MOST} other taints"
 
@@ -84,7 +84,7 @@ def _values(values: Mapping[str, int]) -> str:
         f"{count} {number_of(count, 'node has', 'nodes have')} {value or '(empty)'}"
         for value, count in ranked
     ]
-    return _listed(told)
+    return named(told)
 
 
 def _spread(constraint: SpreadConstraint) -> str:
@@ -96,7 +96,7 @@ def _spread(constraint: SpreadConstraint) -> str:
 
 def _ports(ports: Iterable[HostPort]) -> str:
     told = [f"{port.protocol} {port.port}" for port in ports]
-    return f"the host {number_of(len(told), 'port', 'ports')} {_listed(told)}"
+    return f"the host {number_of(len(told), 'port', 'ports')} {named(told)}"
 
 
 def _company(state: State, shape: PodShape) -> Iterator[str]:
@@ -108,7 +108,7 @@ def _company(state: State, shape: PodShape) -> Iterator[str]:
         yield from (f"it has to be near {_others(term)}" for term in peer.terms.affinity[:_MOST])
         yield from (f"it may not be near {_others(term)}" for term in peer.terms.anti_affinity[:_MOST])
     for pod in state.pods.values():
-        against = None if pod.node is None or pod.terminal else state.spec(pod).shape.peer
+        against = None if pod.node is None or pod.terminal else pod.spec.shape.peer
         if against is None or against.terms is None:
             continue
         for term in against.terms.anti_affinity:
@@ -146,9 +146,3 @@ def _requirement(one: Requirement) -> str:
             return f"{one.key} {_OPERATORS[one.operator]} {one.values[0]}"
         case _:
             return f"{one.key} {_OPERATORS[one.operator]} ({','.join(one.values)})"
-
-
-def _listed(every: Iterable[str]) -> str:
-    told = list(every)
-    more = f" and {len(told) - _MOST} more" if len(told) > _MOST else ""
-    return f"{', '.join(told[:_MOST])}{more}"

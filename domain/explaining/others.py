@@ -2,6 +2,7 @@
 
 from domain.amounts import quantity_of
 from domain.explaining.question import Question, ref_of
+from domain.explaining.wording import number_of, so_many
 from domain.explanation import Capacity, Explanation, Fate, OnNode
 from domain.node_facts import NodeFacts
 from domain.objects import Kept, NodeRecord
@@ -19,7 +20,7 @@ def explain_node(question: Question, record: NodeRecord) -> Explanation:
         (pod for pod in state.pods.values() if pod.node == record.key and not pod.terminal),
         key=lambda pod: pod.arrival,
     )
-    note = f"{len(pods)} {'Pod is' if len(pods) == 1 else 'Pods are'} on it"
+    note = f"{so_many(len(pods), 'Pod')} {number_of(len(pods), 'is', 'are')} on it"
     if facts.unschedulable:
         note += "; it is cordoned (spec.unschedulable)"
     if facts.taints:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from domain.explaining.uncounted import uncounted
-from domain.explaining.wording import number_of, pods_named
+from domain.explaining.wording import number_of, pods_named, so_many
 from domain.explanation import Ahead, Line
 from domain.objects import COMPOSITE, POD_GROUP, Group, Members, Pod
 from domain.queue import Entity, Lane, Stir, Verdict
@@ -131,7 +131,7 @@ def _held(state: State, entity: Entity) -> str:
         return f"{entity.kind} {entity.key} does not exist"
     gated = state.waiting_as(entity.name).gated
     if gated:
-        of_all = count_of(_members_below(state, entity))
+        of_all = so_many(_members_below(state, entity), "member")
         verbs = ("has", "holds") if len(gated) == 1 else ("have", "hold")
         told = f"{len(gated)} of {of_all} {verbs[0]} scheduling gates and {verbs[1]} all of it back"
         return "; ".join((told, *(f"{each} does not exist" for each in _absent(state, entity))))
@@ -154,11 +154,6 @@ def _quorum_of(state: State, root: Group) -> str:
     return f"{ready} of the {groups} groups right below it have their quorum, {root.min_count} must"
 
 
-def count_of(members: int) -> str:
-    """So many members, in words."""
-    return f"{members} member" if members == 1 else f"{members} members"
-
-
 def missing(state: State, entity: Entity, group: Group) -> tuple[str, ...]:
     """What a held entity waits for in or above `group`, one of its own, by name or count; nothing if it
     is not held or waits for no thing."""
@@ -168,8 +163,8 @@ def missing(state: State, entity: Entity, group: Group) -> tuple[str, ...]:
     if hold.lane is Lane.INCOMPLETE:
         return _absent(state, entity)
     if hold.plugin == "SchedulingGates":
-        gated = (pod for pod in state.pending_of(entity) if state.spec(pod).gates)
-        return (*(_gates(state, pod) for pod in gated), *_absent(state, entity))
+        gated = (pod for pod in state.pending_of(entity) if pod.spec.gates)
+        return (*map(_gates, gated), *_absent(state, entity))
     if hold.plugin == "GangScheduling":
         return missing_below(state, group)
     return ()
@@ -186,16 +181,16 @@ def missing_below(state: State, group: Group) -> tuple[str, ...]:
     if group.kind == POD_GROUP:
         return missing_members(group.min_count, state.members_of(group.key))
     lacking = group.min_count - state.forest.ready_below(group.key)
-    return () if lacking <= 0 else (f"{lacking} group{'s' if lacking > 1 else ''} with a quorum",)
+    return () if lacking <= 0 else (f"{so_many(lacking, 'group')} with a quorum",)
 
 
 def missing_members(min_count: int, members: Members) -> tuple[str, ...]:
     """The members that do not exist yet, by count."""
     lacking = min_count - members.created
-    return () if lacking <= 0 else (f"{lacking} Pod{'s' if lacking > 1 else ''}",)
+    return () if lacking <= 0 else (so_many(lacking, "Pod"),)
 
 
-def _gates(state: State, pod: Pod) -> str:
-    gates = state.spec(pod).gates
-    name = pod.key.partition("/")[2]
-    return f"scheduling gate{'s' if len(gates) > 1 else ''} of Pod {name}: {', '.join(gates)}"
+def _gates(pod: Pod) -> str:
+    gates = pod.spec.gates
+    which = number_of(len(gates), "gate", "gates")
+    return f"scheduling {which} of Pod {pod.name}: {', '.join(gates)}"

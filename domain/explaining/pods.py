@@ -11,8 +11,8 @@ from domain.explaining.trees import in_tree
 from domain.explanation import Explanation, Fate, OnNode
 from domain.objects import Pod, Standing
 from domain.queue import Entity, Verdict
-from domain.scheduling.texts import GATED_MESSAGE
-from domain.state import State
+from domain.refusals import SCHEDULER_ERROR
+from domain.scheduling.texts import GATED_MESSAGE, successfully_assigned
 from domain.times import rfc3339, rfc3339_micro
 
 _REJECTED = (Fate.UNSCHEDULABLE, Fate.WAITING_ON_PREEMPTION)
@@ -45,7 +45,7 @@ def _explained(question: Question, told: Explanation, pod: Pod) -> Explanation:
         return _placed(question, told, pod)
     if standing is Standing.ENDED:
         return replace(told, note=f"it ended ({pod.phase}) without ever having a node")
-    scheduler = state.spec(pod).scheduler
+    scheduler = pod.spec.scheduler
     return replace(told, note=f"another scheduler places it: spec.schedulerName is {scheduler}{_dying(pod)}")
 
 
@@ -62,7 +62,7 @@ def _placed(question: Question, told: Explanation, pod: Pod) -> Explanation:
     return replace(
         told,
         verdict=Fate.SCHEDULED,
-        summary="" if binding is None else f"Successfully assigned {pod.key} to {node}",
+        summary="" if binding is None else successfully_assigned(pod.key, node),
         note=f"{note}, {_bound_by(attempt, binding)}{_dying(pod)}",
         attempt=None if attempt is None else attempt_part(attempt),
         bound=(OnNode(node=node, pods=names([pod.key])),),
@@ -93,7 +93,7 @@ def _waiting(question: Question, told: Explanation, pod: Pod) -> Explanation:
     told = replace(
         in_queue(question, told, entity),
         verdict=verdict,
-        summary=_summary(state, pod, entity),
+        summary=_summary(pod, entity),
         note=f"{_note(question, pod, entity, verdict)}{_dying(pod)}",
         attempts=pod.attempts,
     )
@@ -111,14 +111,14 @@ def _verdict(pod: Pod, entity: Entity) -> Fate:
         return Fate.GATED
     if pod.condition is None or pod.condition.status == "True":
         return Fate.PENDING
-    if pod.condition.reason == "SchedulerError":
+    if pod.condition.reason == SCHEDULER_ERROR:
         return Fate.SCHEDULER_ERROR
     return Fate.WAITING_ON_PREEMPTION if entity.verdict is Verdict.WAITING else Fate.UNSCHEDULABLE
 
 
-def _summary(state: State, pod: Pod, entity: Entity) -> str:
+def _summary(pod: Pod, entity: Entity) -> str:
     if entity.hold is not None:
-        return GATED_MESSAGE if state.spec(pod).gates else entity.hold.text
+        return GATED_MESSAGE if pod.spec.gates else entity.hold.text
     return "" if pod.condition is None else pod.condition.message
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from domain.amounts import quantity_of
 from domain.explaining.needs import Need, need_of
+from domain.explaining.wording import number_of, so_many
 from domain.peers import near
 from domain.queue import Entity
 from domain.resources import PODS
@@ -199,4 +200,4 @@ def _who_asks(need: Need, *, alone: bool) -> str:
 
 
 def _count(number: int, what: str) -> str:
-    return f"{number} {what} is" if number == 1 else f"{number} {what}s are"
+    return f"{so_many(number, what)} {number_of(number, 'is', 'are')}"

@@ -86,7 +86,7 @@ def _counts(state: State, group: Group) -> tuple[int, int]:
         members = state.members_of(group.key)
         return members.created, len(members.bound)
     children = state.forest.tree(group).children
-    return len(children), sum(_is_started(state, child) for child in children)
+    return len(children), sum(is_started(state, child) for child in children)
 
 
 def _ready_below(state: State, composite: Group) -> int:
@@ -95,11 +95,12 @@ def _ready_below(state: State, composite: Group) -> int:
     return 0 if in_ring else state.forest.ready_below(composite.key)
 
 
-def _is_started(state: State, tree: Tree) -> bool:
+def is_started(state: State, tree: Tree) -> bool:
+    """Whether as many members as a group needs are on nodes or, those of a composite, have been started."""
     if tree.group.kind == POD_GROUP:
         started = len(state.members_of(tree.group.key).bound)
     else:
-        started = sum(_is_started(state, child) for child in tree.children)
+        started = sum(is_started(state, child) for child in tree.children)
     return started >= tree.group.min_count
 
 

@@ -30,10 +30,10 @@ def in_detail(again: Again, preemption: Preemption) -> Preemption:
         return preemption
     victims, state = frozenset(preemption.victims), again.state
     awaited = preemption.outcome in (texts.ONGOING, texts.VICTIM_ENDS)
-    units = sorted(units_below(state, _priority(again)), key=Evicted.importance)
+    units = sorted(units_below(state, again.entity.priority), key=Evicted.importance)
     candidates: tuple[Candidate, ...] = ()
     cleared = [] if awaited or not victims else units
-    if again.attempt.entity.startswith("Pod/") and not awaited:
+    if again.entity.is_pod and not awaited:
         on_node = units_by_node(units, again.diagnosis().resolvable)
         found, _ = candidates_for_pod(state, again.single_pod(), on_node)
         ranked = sorted(found, key=Node.order)
@@ -55,13 +55,6 @@ def in_detail(again: Again, preemption: Preemption) -> Preemption:
     return Preemption(
         tried=True, outcome=preemption.outcome, victims=preemption.victims, units=told, candidates=candidates
     )
-
-
-def _priority(again: Again) -> int:
-    """That of the preemptor."""
-    if again.attempt.entity.startswith("Pod/"):
-        return again.state.spec(again.single_pod()).priority
-    return again.state.queue.entities[again.attempt.entity].priority
 
 
 def _fate(unit: Evicted, victims: frozenset[str], cleared: Sequence[Evicted]) -> str:

@@ -12,7 +12,7 @@ def uncounted(state: State, group: Group) -> Iterator[str]:
     members = state.members_of(group.key)
     foreign = [state.pods[key] for key in members.foreign]
     if foreign:
-        schedulers = sorted({state.spec(pod).scheduler for pod in foreign})
+        schedulers = sorted({pod.spec.scheduler for pod in foreign})
         verbs = number_of(len(foreign), "names", "name"), number_of(len(foreign), "does", "do")
         scheduler = f"the scheduler {schedulers[0]}" if len(schedulers) == 1 else "other schedulers"
         yield f"{pods_named(foreign)} {verbs[0]} {scheduler} and {verbs[1]} not count"

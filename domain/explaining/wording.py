@@ -1,24 +1,28 @@
 """How Pods and counts are said in a sentence."""
 
-from collections.abc import Collection
+from collections.abc import Iterable
 
 from domain.objects import Pod
 
 _SHOWN = 3
 
 
-def pods_named(pods: Collection[Pod]) -> str:
+def pods_named(pods: Iterable[Pod]) -> str:
     """`Pod a`, or `4 Pods (a, b, c and 1 more)`, by name."""
-    every = [name_of(pod) for pod in pods]
-    if len(every) == 1:
-        return f"Pod {every[0]}"
-    more = f" and {len(every) - _SHOWN} more" if len(every) > _SHOWN else ""
-    return f"{len(every)} Pods ({', '.join(every[:_SHOWN])}{more})"
+    names = [pod.name for pod in pods]
+    return f"Pod {names[0]}" if len(names) == 1 else f"{len(names)} Pods ({named(names)})"
 
 
-def name_of(pod: Pod) -> str:
-    """The name of a Pod without its namespace."""
-    return pod.key.partition("/")[2]
+def named(names: Iterable[str]) -> str:
+    """The first few of `names`, and how many more there are."""
+    every = list(names)
+    shown = ", ".join(every[:_SHOWN])
+    return f"{shown} and {len(every) - _SHOWN} more" if len(every) > _SHOWN else shown
+
+
+def so_many(count: int, what: str) -> str:
+    """`1 Pod`, `3 Pods`."""
+    return f"{count} {number_of(count, what, f'{what}s')}"
 
 
 def number_of(count: int, one: str, many: str) -> str:

@@ -148,19 +148,19 @@ def _nominations(
         for node in found.nominations.values():
             for key in sorted(state.nominated):
                 other = state.pods[key]
-                if other.nominated == node and state.spec(other).priority < entity.priority:
+                if other.nominated == node and other.spec.priority < entity.priority:
                     yield PodNominated(pod=key, uid=other.uid, group=other.group, node=None)
 
 
 def _evictions(state: State, entity: Entity, first: Pod, found: _Found, now: int) -> Iterator[PodEvicted]:
     """The victims that are not being deleted anyway."""
     kind = entity.name.partition("/")[0].lower()
-    message = texts.disruption(state.spec(first).scheduler, kind)
+    message = texts.disruption(first.spec.scheduler, kind)
     for pod in found.victims:
         if pod.deletion is None and pod.node is not None:
             yield PodEvicted(
                 at=now,
-                grace=state.spec(pod).grace,
+                grace=pod.spec.grace,
                 group=pod.group,
                 message=message,
                 node=pod.node,
@@ -199,7 +199,7 @@ def _attempt(state: State, entity: Entity, now: int, found: _Found) -> GroupAtte
 
 
 def _try_pod(state: State, pod: Pod) -> _Found:
-    room = room_for(state, state.spec(pod).priority, [pod])
+    room = room_for(state, pod.spec.priority, [pod])
     ((_, shape),) = shaped(state, [pod])
     nominated = nominated_row(room, pod, shape)
     rows = place(room, shape, 1) if nominated is None else [nominated]

@@ -42,12 +42,12 @@ def _among_groups(root: Group, tree: Tree) -> str | None:
 
 def _among_pods(state: State, tree: Tree, members: Sequence[Pod]) -> str | None:
     root = tree.group
-    first = state.spec(members[0]).scheduler
+    first = members[0].spec.scheduler
     agreeing: set[PodSpec] = set()
     for pod in (*members, *_bound(state, tree)):
         if pod.spec in agreeing:
             continue
-        spec = state.spec(pod)
+        spec = pod.spec
         if spec.scheduler != first:
             return texts.other_scheduler(spec.scheduler, first)
         if spec.priority != root.priority:

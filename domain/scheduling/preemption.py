@@ -20,7 +20,7 @@ from domain.scheduling.diagnosis import Diagnosis
 from domain.scheduling.evaluate import Evaluation, evaluate, fits
 from domain.scheduling.leaf import Member
 from domain.scheduling.reprieve import Sites, bring_back, clear, left_out, without_reprieve
-from domain.scheduling.rules import rules_in_play, shape_with_peer, shaped
+from domain.scheduling.rules import rules_in_play, shape_now, shaped
 from domain.scheduling.units import Unit, allowances, unit_priority, units_below, violating
 from domain.shapes import PodShape
 from domain.state import State
@@ -55,8 +55,8 @@ def room_for(state: State, priority: int, own: Sequence[Pod]) -> Room:
         for key in state.nominated:
             pod = state.pods[key]
             row = room.roster.row.get(str(pod.nominated))
-            if key not in mine and row is not None and state.spec(pod).priority >= priority:
-                room.reserve(row, shape_with_peer(state, pod) if rules else state.spec(pod).shape)
+            if key not in mine and row is not None and pod.spec.priority >= priority:
+                room.reserve(row, shape_now(state, pod, rules=rules))
     return room
 
 
@@ -111,7 +111,7 @@ def preempt_for_group(
 
 def preempt_for_pod(state: State, pod: Pod, diagnosis: Diagnosis) -> Answer:
     """What stands behind `preemption: `, and what follows, for a single Pod that was refused."""
-    spec = state.spec(pod)
+    spec = pod.spec
     if spec.preemption_policy == "Never":
         return Answer(texts.NEVER_PREEMPTS, nominations=None)
     if pod.nominated in diagnosis.resolvable and (
@@ -135,7 +135,7 @@ def preempt_for_pod(state: State, pod: Pod, diagnosis: Diagnosis) -> Answer:
 def candidates_for_pod(state: State, pod: Pod, on_node: "OnNode") -> "tuple[list[Candidate], Counter[str]]":
     """The nodes that `pod` could have if it evicts units there, in no order that means anything, and why
     it cannot have the others, how often each."""
-    room = room_for(state, state.spec(pod).priority, [pod])
+    room = room_for(state, pod.spec.priority, [pod])
     ((_, shape),) = shaped(state, [pod])
     search = _at_once if shape.peer is None else _node_by_node
     return search(state, room, shape, on_node)
@@ -194,7 +194,7 @@ def _at_once(
         here, units = names[row], on_node[names[row]]
 
         def admit(unit: Unit, here: str = here, row: int = row) -> bool:
-            return sites.admit([(state.spec(pod).shape, row) for pod in unit.pods if pod.node == here])
+            return sites.admit([(pod.spec.shape, row) for pod in unit.pods if pod.node == here])
 
         broken = violating(allowed, units)
         candidates.append(Candidate.of(here, left_out(units, broken, admit), broken))

@@ -15,7 +15,7 @@ from domain.resources import PODS
 from domain.room import Room
 from domain.scheduling.company import company_of
 from domain.scheduling.evaluate import welcome_at
-from domain.scheduling.rules import shape_with_peer
+from domain.scheduling.rules import shape_now
 from domain.scheduling.units import Unit
 from domain.shapes import PodShape
 from domain.state import State
@@ -46,14 +46,10 @@ def _by_shape(
         for pod in unit.pods:
             if pod.node in rows:
                 alike.setdefault((pod.spec, pod.deletion is None) if rules else pod.spec, []).append(pod)
-    shape_of = shape_with_peer if rules else _shape
     return [
-        (shape_of(state, pods[0]), Counter([rows[str(pod.node)] for pod in pods])) for pods in alike.values()
+        (shape_now(state, pods[0], rules=rules), Counter([rows[str(pod.node)] for pod in pods]))
+        for pods in alike.values()
     ]
-
-
-def _shape(state: State, pod: Pod) -> PodShape:
-    return state.spec(pod).shape
 
 
 class Sites:
@@ -240,5 +236,8 @@ def left_out(units: Iterable[Unit], broken: Collection[str], admit: Callable[[Un
 def _standing(state: State, room: Room, unit: Unit, *, rules: bool = False) -> Placed:
     """The Pods of `unit` that are on nodes of `room`, as `clear` takes them out."""
     rows = room.roster.row
-    shape_of = shape_with_peer if rules else _shape
-    return [(shape_of(state, pod), row) for pod in unit.pods if (row := rows.get(str(pod.node))) is not None]
+    return [
+        (shape_now(state, pod, rules=rules), rows[pod.node])
+        for pod in unit.pods
+        if pod.node is not None and pod.node in rows
+    ]

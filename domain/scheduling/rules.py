@@ -11,12 +11,12 @@ from domain.state import State
 
 def rules_in_play(state: State, pods: Iterable[Pod]) -> bool:
     """Whether one of `pods`, or some Pod on a node or nominated to one, has rules about other Pods."""
-    return state.has_terms or any(state.spec(pod).shape.peer is not None for pod in pods)
+    return state.has_terms or any(pod.spec.shape.peer is not None for pod in pods)
 
 
-def shape_with_peer(state: State, pod: Pod) -> PodShape:
-    """The shape of `pod` with what rules of others see of it as it is now."""
-    return replace(state.spec(pod).shape, peer=state.peer(pod))
+def shape_now(state: State, pod: Pod, *, rules: bool) -> PodShape:
+    """The shape of `pod`; where rules about other Pods are in play, with what they see of it as it is now."""
+    return replace(pod.spec.shape, peer=state.peer(pod)) if rules else pod.spec.shape
 
 
 def shaped(state: State, pods: Sequence[Pod]) -> list[tuple[Pod, PodShape]]:
@@ -25,7 +25,7 @@ def shaped(state: State, pods: Sequence[Pod]) -> list[tuple[Pod, PodShape]]:
     Namespace and labels are part of it only if some rule could look at them; equal shapes are one.
     """
     if not rules_in_play(state, pods):
-        return [(pod, state.spec(pod).shape) for pod in pods]
+        return [(pod, pod.spec.shape) for pod in pods]
     seen: dict[PodSpec, PodShape] = {}
     shapes: dict[PodShape, PodShape] = {}
     for pod in pods:

@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeAlias
 from domain.budgets import Budget, allowance
 from domain.objects import POD_GROUP, TERMINAL_PHASES, Group, Pod
 from domain.state import State
+from domain.times import LATEST
 
 Allowances: TypeAlias = Sequence[tuple[Budget, int]]
 """Budgets, each with how many more disruptions it allows."""
@@ -41,15 +42,15 @@ class Unit(NamedTuple):
         return self.pods[0].key
 
     @property
-    def started_us(self) -> float:
-        """When the first of its Pods started; infinite if none has."""
+    def started_us(self) -> int:
+        """When the first of its Pods started; later than any moment if none has."""
         return min(map(_started, self.pods))
 
     def is_on(self, nodes: AbstractSet[str]) -> bool:
         """Whether one of its Pods is on one of `nodes`."""
         return not nodes.isdisjoint(map(_node, self.pods))
 
-    def importance(self) -> tuple[int, int, int, float, str]:
+    def importance(self) -> tuple[int, int, int, int, str]:
         """The smaller key is more important."""
         return (-self.priority, self.kind, -len(self.pods), self.started_us, self.pods[0].uid)
 
@@ -69,14 +70,14 @@ def units_below(state: State, priority: int) -> list[Unit]:
 def unit_priority(state: State, pod: Pod) -> int:
     """The priority at which `pod` can be a victim."""
     rank = None if pod.group is None else _rank(state, pod.group)
-    return state.spec(pod).priority if rank is None else rank.priority
+    return pod.spec.priority if rank is None else rank.priority
 
 
 def subject_of(state: State, unit: Unit) -> str:
     """The subject of the Pod or the group that `unit` belongs to as a whole."""
     first = unit.pods[0]
     rank = None if first.group is None else _rank(state, first.group)
-    return f"Pod/{first.key}" if rank is None or rank.whole is None else rank.whole.subject
+    return first.subject if rank is None or rank.whole is None else rank.whole.subject
 
 
 def allowances(state: State) -> Allowances:
@@ -106,9 +107,8 @@ def violating(allowed: Allowances, units: Iterable[Unit]) -> dict[str, int]:
 
 
 def _charged(budgets: Sequence[Budget], pod: Pod) -> Iterator[Budget]:
-    name = pod.key.partition("/")[2]
     for budget in budgets:
-        counted = budget.observed is not None and name in budget.observed.disrupted
+        counted = budget.observed is not None and pod.name in budget.observed.disrupted
         if not counted and budget.protects(pod):
             yield budget
 
@@ -152,13 +152,8 @@ def _units(state: State, below: int) -> Iterator[Unit]:
             yield Unit(UnitKind.POD if pod.group is None else UnitKind.GROUP, priority, (pod,))
     for group, priority in wholes.values():
         kind = UnitKind.GROUP if group.kind == POD_GROUP else UnitKind.COMPOSITE
-        yield Unit(kind, priority, _bound_below(state, group))
+        yield Unit(kind, priority, tuple(state.bound_below(group.kind, group.key)))
 
 
-def _bound_below(state: State, group: Group) -> tuple[Pod, ...]:
-    keys = (key for leaf in state.leaves_of(group.kind, group.key) for key in state.members_of(leaf).bound)
-    return tuple(sorted(map(state.pods.__getitem__, keys), key=lambda pod: pod.arrival))
-
-
-def _started(pod: Pod) -> float:
-    return float("inf") if pod.started_us is None else pod.started_us
+def _started(pod: Pod) -> int:
+    return LATEST + 1 if pod.started_us is None else pod.started_us

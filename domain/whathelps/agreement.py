@@ -1,14 +1,15 @@
 """What makes every attempt of a tree an error: Pods and groups that differ from the rest, made to agree."""
 
 from collections.abc import Iterable, Iterator
-from functools import partial
 
 from domain.explaining.disagreements import odd_groups, odd_pods, places_of
+from domain.explaining.wording import named, number_of, pods_named
 from domain.objects import POD_GROUP, Group, Pod
 from domain.queue import Verdict
-from domain.whathelps.changes import Alter, Candidate, Manifest, Proved, Remove, Renew, Rewrite
+from domain.whathelps.changes import Candidate, Manifest, Proved, Remove, Renew, Rewrite, subject_of
+from domain.whathelps.labels import with_labels
 from domain.whathelps.proving import Prover
-from domain.whathelps.scene import Scene, its_pods, named
+from domain.whathelps.scene import Scene
 
 
 def agree(scene: Scene, prover: Prover) -> Iterator[Proved]:
@@ -36,12 +37,12 @@ def _pods_anew(scene: Scene, root: Group, pods: list[Pod]) -> Candidate:
     """Those that wait made anew, those on nodes deleted."""
     waiting = [pod for pod in pods if pod.node is None]
     running = [pod for pod in pods if pod.node is not None]
-    scheduler = scene.state.spec(scene.waiting[0]).scheduler
+    scheduler = scene.waiting[0].spec.scheduler
     told = []
     if waiting:
-        told.append(f"create {its_pods(waiting)} anew with {_words(scene, root, waiting, scheduler)}")
+        told.append(f"create {pods_named(waiting)} anew with {_words(scene, root, waiting, scheduler)}")
     if running:
-        told.append(f"delete {its_pods(running)}, which {'runs' if len(running) == 1 else 'run'}")
+        told.append(f"delete {pods_named(running)}, which {number_of(len(running), 'runs', 'run')}")
 
     def alike(pod: Manifest) -> None:
         _take_class(pod, _class_of(scene, root))
@@ -52,13 +53,13 @@ def _pods_anew(scene: Scene, root: Group, pods: list[Pod]) -> Candidate:
         kind="agree",
         text=", and ".join(told),
         edits=(*anew, *(Remove("Pod", pod.key) for pod in running)),
-        subjects=tuple(f"Pod/{pod.key}" for pod in pods),
+        subjects=tuple(pod.subject for pod in pods),
     )
 
 
 def _words(scene: Scene, root: Group, pods: Iterable[Pod], scheduler: str) -> str:
     """What they get that they have not."""
-    specs = [scene.state.spec(pod) for pod in pods]
+    specs = [pod.spec for pod in pods]
     rank = (root.priority, root.preemption_policy)
     told = (
         [_class_words(scene, root)] if any((s.priority, s.preemption_policy) != rank for s in specs) else []
@@ -87,14 +88,10 @@ def _take_class(manifest: Manifest, name: str | None) -> None:
 
 def _groups_anew(scene: Scene, root: Group, odd: list[Group]) -> Iterator[Candidate]:
     """Groups with the class of the root: PodGroups with their Pods, of a composite the whole tree."""
-    keys = {group.subject for group in odd}
+    subjects = {group.subject for group in odd}
 
     def alike(manifest: Manifest) -> None:
-        metadata = manifest["metadata"]
-        if (
-            f"{manifest['kind']}/{metadata['namespace']}/{metadata['name']}" in keys
-            or manifest["kind"] == "Pod"
-        ):
+        if manifest["kind"] == "Pod" or subject_of(manifest) in subjects:
             _take_class(manifest, _class_of(scene, root))
 
     leaves = all(group.kind == POD_GROUP for group in odd)
@@ -133,23 +130,11 @@ def _together(scene: Scene) -> Iterator[Candidate]:
         apart = [pod for _, pods in others for pod in pods]
         nodes = sorted({str(pod.node) for pod in apart if pod.node in scene.state.node_records})
         if home is not None and nodes:
-            label = f"{group.topology_key}={home}"
-            add = partial(_label, group.topology_key, home)
-            yield Candidate(
-                kind="labelNodes",
-                text=f"label {'nodes' if len(nodes) > 1 else 'node'} {named(nodes)} {label}",
-                edits=tuple(Alter("Node", name, add) for name in nodes),
-                subjects=tuple(f"Node/{name}" for name in nodes),
-                after=label,
-            )
-        verb = "runs" if len(apart) == 1 else "run"
+            yield with_labels({group.topology_key: home}, nodes)
+        run = number_of(len(apart), "runs", "run")
         yield Candidate(
             kind="delete",
-            text=f"delete {its_pods(apart)}, which {verb} apart from the rest",
+            text=f"delete {pods_named(apart)}, which {run} apart from the rest",
             edits=tuple(Remove("Pod", pod.key) for pod in apart),
-            subjects=tuple(f"Pod/{pod.key}" for pod in apart),
+            subjects=tuple(pod.subject for pod in apart),
         )
-
-
-def _label(key: str, value: str, node: Manifest) -> None:
-    node["metadata"]["labels"] = {**(node["metadata"].get("labels") or {}), key: value}

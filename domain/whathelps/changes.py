@@ -97,6 +97,12 @@ def together(first: Candidate, second: Candidate) -> Candidate:
     )
 
 
+def subject_of(manifest: Mapping[str, Any]) -> str:
+    """`Kind/namespace/name` of an object in a namespace."""
+    metadata = manifest["metadata"]
+    return f"{manifest['kind']}/{metadata['namespace']}/{metadata['name']}"
+
+
 def as_asked(stored: Mapping[str, Any]) -> Manifest:
     """The manifest of an object as somebody would create it, without what the cluster has added."""
     made: Manifest = deepcopy(dict(stored))

@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from domain.explaining.wording import named, pods_named
+from domain.scheduling.filters.node_unschedulable import CORDON
 from domain.taints import PREFER_NO_SCHEDULE, Taint, taint_of, tolerated, written
 from domain.whathelps.changes import Alter, Candidate, Manifest, Proved
 from domain.whathelps.proving import Prover
-from domain.whathelps.scene import Scene, its_pods, named
+from domain.whathelps.scene import Scene
 
-_CORDON = "node.kubernetes.io/unschedulable"
 _MARKS = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
 """Taints under these keys come and go with the condition of a node. Source: Kubernetes, node controllers."""
 
@@ -19,17 +20,17 @@ _MOST_TAINTS = 8
 def uncordon(scene: Scene, prover: Prover) -> Iterator[Proved]:
     """As few cordoned nodes as help, taken back into service."""
     cordoned = [name for name in sorted(scene.state.node_records) if _is_cordoned(scene, name)][:_MOST_NODES]
-    proved = prover.fewest(cordoned, lambda names: _uncordon(scene, names))
+    proved = prover.fewest(cordoned, _uncordon)
     if proved is not None:
         yield proved
 
 
 def _is_cordoned(scene: Scene, name: str) -> bool:
     facts = scene.state.nodes.facts(name)
-    return facts.unschedulable or any(taint.key == _CORDON for taint in facts.taints)
+    return facts.unschedulable or any(taint.key == CORDON.key for taint in facts.taints)
 
 
-def _uncordon(scene: Scene, names: Sequence[str]) -> Candidate:
+def _uncordon(names: Sequence[str]) -> Candidate:
     return Candidate(
         kind="uncordon",
         text=f"uncordon {f'{len(names)} nodes' if len(names) > 1 else 'node'} {named(names)}",
@@ -44,7 +45,7 @@ def open_up(node: Manifest) -> None:
     """Take the cordon off a node."""
     spec = node.get("spec") or {}
     spec.pop("unschedulable", None)
-    taints = [taint for taint in spec.get("taints") or () if taint["key"] != _CORDON]
+    taints = [taint for taint in spec.get("taints") or () if taint["key"] != CORDON.key]
     if taints:
         spec["taints"] = taints
     else:
@@ -65,7 +66,7 @@ def _marks(scene: Scene, name: str) -> list[Taint]:
 
 
 def _is_mark(taint: Taint) -> bool:
-    return taint.key.startswith(_MARKS) and taint.key != _CORDON and taint.effect != PREFER_NO_SCHEDULE
+    return taint.key.startswith(_MARKS) and taint.key != CORDON.key and taint.effect != PREFER_NO_SCHEDULE
 
 
 def _bring_back(scene: Scene, names: Sequence[str]) -> Candidate:
@@ -112,15 +113,15 @@ def _keeps_off(scene: Scene, taint: Taint) -> bool:
 
 
 def _tolerate(scene: Scene, taint: Taint) -> Candidate:
-    pods = [pod for pod in scene.waiting if not tolerated(taint, scene.state.spec(pod).shape.tolerations)]
+    pods = [pod for pod in scene.waiting if not tolerated(taint, pod.spec.shape.tolerations)]
     tainted = [
         name for name in sorted(scene.state.node_records) if taint in scene.state.nodes.facts(name).taints
     ]
     return Candidate(
         kind="tolerate",
-        text=f"let {its_pods(pods)} tolerate the taint {written(taint)} of {named(tainted)}",
+        text=f"let {pods_named(pods)} tolerate the taint {written(taint)} of {named(tainted)}",
         edits=tuple(Alter("Pod", pod.key, partial(_add_toleration, taint)) for pod in pods),
-        subjects=tuple(f"Pod/{pod.key}" for pod in pods),
+        subjects=tuple(pod.subject for pod in pods),
         after=written(taint),
     )
 

@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
+from domain.explaining.wording import named, number_of
 from domain.shapes import PodShape
 from domain.whathelps.changes import Alter, Candidate, Manifest, Proved
 from domain.whathelps.proving import Prover
-from domain.whathelps.scene import Scene, named
+from domain.whathelps.scene import Scene
 
 _MOST_NODES = 64
 _MOST_VALUES = 4
@@ -18,7 +19,7 @@ def label_nodes(scene: Scene, prover: Prover) -> Iterator[Proved]:
     """As few nodes as help, with the labels that they lack."""
     for labels in _wanted(scene):
         nodes = [name for name in sorted(scene.state.node_records) if _lacks(scene, name, labels)]
-        proved = prover.fewest(nodes[:_MOST_NODES], partial(_label, labels))
+        proved = prover.fewest(nodes[:_MOST_NODES], partial(with_labels, labels))
         if proved is not None:
             yield proved
             return
@@ -75,7 +76,8 @@ def _lacks(scene: Scene, name: str, labels: Mapping[str, str]) -> bool:
     )
 
 
-def _label(labels: Mapping[str, str], names: Sequence[str]) -> Candidate:
+def with_labels(labels: Mapping[str, str], names: Sequence[str]) -> Candidate:
+    """Nodes with further labels, or other values of those that they have."""
     written = " ".join(f"{key}={value}" for key, value in labels.items())
 
     def add(node: Manifest) -> None:
@@ -83,7 +85,7 @@ def _label(labels: Mapping[str, str], names: Sequence[str]) -> Candidate:
 
     return Candidate(
         kind="labelNodes",
-        text=f"label {'nodes' if len(names) > 1 else 'node'} {named(names)} {written}",
+        text=f"label {number_of(len(names), 'node', 'nodes')} {named(names)} {written}",
         edits=tuple(Alter("Node", name, add) for name in names),
         subjects=tuple(f"Node/{name}" for name in names),
         after=written,

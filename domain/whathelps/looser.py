@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
+from domain.explaining.wording import pods_named
 from domain.objects import Group
+from domain.peers import REQUIRED
 from domain.shapes import PodShape
 from domain.whathelps.changes import Candidate, Edit, Manifest, Proved, unchanged
 from domain.whathelps.proving import Prover
-from domain.whathelps.scene import Scene, its_pods
-
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+from domain.whathelps.scene import Scene
 
 
 class _Rule(NamedTuple):
@@ -59,14 +59,14 @@ def _unconstrain(group: Group, manifest: Manifest) -> None:
 
 def _without_rules(scene: Scene) -> Iterator[tuple[Candidate, tuple[Edit, ...]]]:
     for rule in _RULES:
-        pods = [pod for pod in scene.waiting if rule.has(scene.state.spec(pod).shape)]
+        pods = [pod for pod in scene.waiting if rule.has(pod.spec.shape)]
         if pods:
             whose = "its" if len(pods) == 1 else "their"
             candidate = Candidate(
                 kind="dropConstraint",
-                text=f"create {its_pods(pods)} anew without {whose} {rule.name}",
+                text=f"create {pods_named(pods)} anew without {whose} {rule.name}",
                 edits=(scene.pods_anew(pods, rule.drop),),
-                subjects=tuple(f"Pod/{pod.key}" for pod in pods),
+                subjects=tuple(pod.subject for pod in pods),
                 before=rule.name,
             )
             yield candidate, (scene.pods_anew(pods, unchanged),)
@@ -77,7 +77,7 @@ def _drop(name: str) -> Callable[[Manifest], object]:
 
 
 def _drop_required(kind: str) -> Callable[[Manifest], object]:
-    return lambda pod: ((pod["spec"].get("affinity") or {}).get(kind) or {}).pop(_REQUIRED, None)
+    return lambda pod: ((pod["spec"].get("affinity") or {}).get(kind) or {}).pop(REQUIRED, None)
 
 
 def _drop_hard_spread(pod: Manifest) -> None:

@@ -6,8 +6,10 @@ from functools import partial
 from itertools import count, islice
 
 from domain.amounts import quantity_of
+from domain.explaining.wording import so_many
 from domain.node_facts import NodeFacts
 from domain.resources import PODS
+from domain.scheduling.company import HOSTNAME
 from domain.shapes import PodShape
 from domain.whathelps.changes import Alter, Candidate, Manifest, Proved, Put
 from domain.whathelps.cordons import open_up, unmark
@@ -19,7 +21,6 @@ _MOST = 128
 """More nodes than that are not asked for."""
 
 _KINDS = 8
-_HOSTNAME = "kubernetes.io/hostname"
 
 
 def add_nodes(scene: Scene, prover: Prover) -> Iterator[Proved]:
@@ -70,7 +71,7 @@ def _kind(facts: NodeFacts) -> tuple[object, ...]:
 
 
 def _tells_name(name: str, key: str, value: str) -> bool:
-    return key == _HOSTNAME or value == name
+    return key == HOSTNAME or value == name
 
 
 def _is_enough(facts: NodeFacts, shape: PodShape) -> bool:
@@ -110,19 +111,19 @@ def _to_measure(scene: Scene) -> Candidate:
     asked: Counter[str] = Counter()
     labels: dict[str, str] = {}
     for pod in scene.waiting:
-        shape = scene.state.spec(pod).shape
+        shape = pod.spec.shape
         asked.update({resource: int(amount) for resource, amount in shape.requests})
         labels |= labels_for(shape)
     amounts = {resource: quantity_of(resource, amount) for resource, amount in sorted(asked.items())}
     what = [f"{amount} {resource}" for resource, amount in amounts.items()]
     pods = len(scene.waiting)
-    what += [f"room for {pods} Pod{'' if pods == 1 else 's'}"] if not amounts else []
+    what += [f"room for {so_many(pods, 'Pod')}"] if not amounts else []
     told = f" labelled {', '.join(f'{key}={value}' for key, value in labels.items())}" if labels else ""
     name = next(name for n in count(1) if (name := f"new-{n}") not in scene.state.node_records)
     node: Manifest = {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": name, "labels": {_HOSTNAME: name, **labels}},
+        "metadata": {"name": name, "labels": {HOSTNAME: name, **labels}},
         "status": {"allocatable": {**amounts, PODS: str(pods)}},
     }
     return Candidate(

@@ -4,15 +4,13 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from domain.objects import POD_GROUP
+from domain.objects import POD_GROUP, PREEMPT_LOWER
 from domain.whathelps.changes import Candidate, Manifest, Proved, Put, unchanged
 from domain.whathelps.proving import Prover
 from domain.whathelps.scene import Scene
 
 _HIGHEST = 1_000_000_000
 """The highest priority that a user may give. Source: Kubernetes, HighestUserDefinablePriority."""
-
-_PREEMPTS = "PreemptLowerPriority"
 
 
 class _Class(NamedTuple):
@@ -45,15 +43,15 @@ def raise_priority(scene: Scene, prover: Prover) -> Iterator[Proved]:
 def _never_preempts(scene: Scene) -> bool:
     """Whether what waits may evict nobody."""
     root = scene.groups[0] if scene.groups else None
-    own = scene.state.spec(scene.waiting[0]).preemption_policy if root is None else root.preemption_policy
-    return own != _PREEMPTS
+    own = scene.waiting[0].spec.preemption_policy if root is None else root.preemption_policy
+    return own != PREEMPT_LOWER
 
 
 def _existing(scene: Scene) -> list[_Class]:
     return sorted(
         _Class(facts.value, name, known=True)
         for name, facts in scene.state.priority_classes.items()
-        if scene.entity.priority < facts.value <= _HIGHEST and facts.preemption_policy == _PREEMPTS
+        if scene.entity.priority < facts.value <= _HIGHEST and facts.preemption_policy == PREEMPT_LOWER
     )
 
 
@@ -98,7 +96,7 @@ def _raise(scene: Scene, classes: Sequence[_Class], rank: int) -> Candidate:
         kind="raisePriority",
         text=f"create {whose}{pods} anew with priority {chosen.value} ({which})"
         if chosen.value != scene.entity.priority
-        else f"create {whose}{pods} anew with preemptionPolicy {_PREEMPTS} ({which})",
+        else f"create {whose}{pods} anew with preemptionPolicy {PREEMPT_LOWER} ({which})",
         edits=(*made, anew),
         subjects=(scene.entity.name,),
         before=str(scene.entity.priority),

@@ -1,14 +1,15 @@
 """What lets an entity out of the gate: gates taken off, members and groups created that are missing."""
 
 from collections.abc import Iterator, Sequence
-from itertools import count
+from itertools import count, islice
 
+from domain.explaining.wording import named, number_of, pods_named, so_many
 from domain.objects import POD_GROUP, Group
 from domain.queue import Lane
 from domain.state import State
-from domain.whathelps.changes import Alter, Candidate, Manifest, Proved, Put, together
+from domain.whathelps.changes import Alter, Candidate, Manifest, Proved, Put, subject_of, together
 from domain.whathelps.proving import Prover
-from domain.whathelps.scene import Scene, its_pods, named
+from domain.whathelps.scene import Scene
 
 _MOST = 256
 """More Pods than that are not created."""
@@ -28,15 +29,16 @@ def releases(scene: Scene) -> list[Candidate]:
 
 
 def _ungate(scene: Scene) -> Candidate | None:
-    gated = [pod for pod in scene.waiting if scene.state.spec(pod).gates]
+    gated = [pod for pod in scene.waiting if pod.spec.gates]
     if not gated:
         return None
-    gates = list(dict.fromkeys(gate for pod in gated for gate in scene.state.spec(pod).gates))
+    gates = list(dict.fromkeys(gate for pod in gated for gate in pod.spec.gates))
+    which = number_of(len(gates), "gate", "gates")
     return Candidate(
         kind="removeGates",
-        text=f"remove the scheduling gate{'s' if len(gates) > 1 else ''} {named(gates)} of {its_pods(gated)}",
+        text=f"remove the scheduling {which} {named(gates)} of {pods_named(gated)}",
         edits=tuple(Alter("Pod", pod.key, _open) for pod in gated),
-        subjects=tuple(f"Pod/{pod.key}" for pod in gated),
+        subjects=tuple(pod.subject for pod in gated),
         before=", ".join(gates),
     )
 
@@ -69,7 +71,7 @@ def _create_above(scene: Scene) -> Candidate | None:
 def _group(scene: Scene) -> Manifest | None:
     """A group for the name that is missing; None where what names it says too little."""
     namespace, _, name = scene.entity.key.partition("/")
-    first = scene.state.spec(scene.waiting[0])
+    first = scene.waiting[0].spec
     spec: Manifest = {"schedulingPolicy": {"basic": {}}}
     version = "v1beta1"
     if scene.entity.kind != POD_GROUP:
@@ -98,16 +100,16 @@ def _take_over(scene: Scene) -> Candidate | None:
     foreign = [state.pods[key] for leaf in scene.leaves for key in state.members_of(leaf).foreign]
     if not foreign or not scene.waiting:
         return None
-    scheduler = state.spec(scene.waiting[0]).scheduler
+    scheduler = scene.waiting[0].spec.scheduler
 
     def claim(pod: Manifest) -> None:
         pod["spec"]["schedulerName"] = scheduler
 
     return Candidate(
         kind="agree",
-        text=f"create {its_pods(foreign)} anew with schedulerName {scheduler}",
+        text=f"create {pods_named(foreign)} anew with schedulerName {scheduler}",
         edits=(scene.pods_anew(foreign, claim),),
-        subjects=tuple(f"Pod/{pod.key}" for pod in foreign),
+        subjects=tuple(pod.subject for pod in foreign),
     )
 
 
@@ -140,19 +142,13 @@ def _create(made: Sequence[Manifest]) -> Candidate:
     """The creation of Pods, and of groups for some of them."""
     pods = [manifest for manifest in made if manifest["kind"] == "Pod"]
     groups = [manifest for manifest in made if manifest["kind"] != "Pod"]
-    what = [
-        f"{len(each)} more {kind}{'s' if len(each) > 1 else ''}"
-        for each, kind in ((groups, POD_GROUP), (pods, "Pod"))
-        if each
-    ]
+    what = [so_many(len(each), f"more {kind}") for each, kind in ((groups, POD_GROUP), (pods, "Pod")) if each]
     whose = list(dict.fromkeys(_whose(manifest) for manifest in pods))
     return Candidate(
         kind="create",
         text=f"create {' with '.join(what)} for {named(whose)}",
         edits=tuple(map(Put, made)),
-        subjects=tuple(
-            f"{each['kind']}/{each['metadata']['namespace']}/{each['metadata']['name']}" for each in made
-        ),
+        subjects=tuple(map(subject_of, made)),
         before="0",
         after=str(len(pods)),
     )
@@ -173,7 +169,7 @@ def _lacking(scene: Scene, group: Group) -> Iterator[Manifest]:
     if not leaves or lacking <= 0:
         return
     model = leaves[0]
-    for name in _names(state, state.groups, model, lacking):
+    for name in _names(state, model, lacking):
         yield scene.copy_of(POD_GROUP, model.key, name)
         yield from _members(scene, model, name, model.min_count)
 
@@ -184,16 +180,16 @@ def _members(scene: Scene, model: Group, group: str, number: int) -> Iterator[Ma
     like = next(iter((*members.pending, *members.bound)), None)
     if like is None:
         return
-    namespace = model.key.partition("/")[0]
-    taken = (f"{group}-{n}" for n in count() if f"{namespace}/{group}-{n}" not in scene.state.pods)
-    for _, name in zip(range(number), taken, strict=False):
+    free = (f"{group}-{n}" for n in count() if f"{model.namespace}/{group}-{n}" not in scene.state.pods)
+    for name in islice(free, max(number, 0)):
         made = scene.copy_of("Pod", like, name)
         made["spec"]["schedulingGroup"] = {"podGroupName": group}
         made["spec"].pop("schedulingGates", None)
         yield made
 
 
-def _names(state: State, there: dict[str, Group], model: Group, number: int) -> list[str]:
-    namespace = model.key.partition("/")[0]
-    free = (f"{model.name}-{n}" for n in count(1) if f"{namespace}/{model.name}-{n}" not in there)
-    return [name for _, name in zip(range(number), free, strict=False)]
+def _names(state: State, model: Group, number: int) -> list[str]:
+    """Names for `number` new PodGroups, after that of `model`."""
+    names = (f"{model.name}-{n}" for n in count(1))
+    free = (name for name in names if f"{model.namespace}/{name}" not in state.groups)
+    return list(islice(free, number))

@@ -5,12 +5,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from domain.amounts import quantity_of
+from domain.explaining.wording import named, so_many
 from domain.explanation import title
 from domain.objects import Pod
 from domain.resources import PODS
 from domain.whathelps.changes import Candidate, Edit, Proved, Remove
 from domain.whathelps.proving import Prover
-from domain.whathelps.scene import Scene, named
+from domain.whathelps.scene import Scene
 
 _MOST = 64
 """More of them are not looked at."""
@@ -48,7 +49,7 @@ def _units(scene: Scene) -> Iterator[_Unit]:
         if running:
             yield _Unit(
                 subject,
-                max(map(scene.priority_of, running)),
+                max(pod.spec.priority for pod in running),
                 tuple(pods),
                 len(running),
                 _held(scene, running),
@@ -59,7 +60,7 @@ def _held(scene: Scene, running: Sequence[Pod]) -> dict[str, int]:
     """What is held of the resources that the waiting Pods ask for, or where none of those of any."""
     total: Counter[str] = Counter()
     for pod in running:
-        for resource, amount in scene.state.spec(pod).shape.requests:
+        for resource, amount in pod.spec.shape.requests:
             total[resource] += int(amount)
     asked = {resource for shape in scene.shapes for resource, _ in shape.requests}
     return {name: total[name] for name in sorted(total) if name in asked} or dict(sorted(total.items()))
@@ -83,7 +84,7 @@ def _described(unit: _Unit) -> str:
     if unit.subject.startswith("Pod/"):
         what = title(unit.subject)
     else:
-        what = f"{title(unit.subject)} with its {len(unit.pods)} Pod{'s' if len(unit.pods) > 1 else ''}"
+        what = f"{title(unit.subject)} with its {so_many(len(unit.pods), 'Pod')}"
     held = [
         f"{quantity_of(name, amount)} {name}" for name, amount in list(unit.held.items())[-_SHOWN_RESOURCES:]
     ]

@@ -4,12 +4,13 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from domain.amounts import quantity_of
+from domain.explaining.wording import pods_named
 from domain.objects import Pod
 from domain.quantities import parse_quantity
 from domain.resources import CPU, EPHEMERAL_STORAGE, MEMORY
 from domain.whathelps.changes import Candidate, Manifest, Proved, unchanged
 from domain.whathelps.proving import Prover
-from domain.whathelps.scene import Scene, its_pods
+from domain.whathelps.scene import Scene
 
 _MOST_SHAPES = 4
 _MEBI = 2**20
@@ -23,7 +24,7 @@ def lower_requests(scene: Scene, prover: Prover) -> Iterator[Proved]:
     None where these Pods made anew as they are, and so tried last, help as well.
     """
     for shape in scene.shapes[:_MOST_SHAPES]:
-        pods = [pod for pod in scene.waiting if scene.state.spec(pod).shape == shape]
+        pods = [pod for pod in scene.waiting if pod.spec.shape == shape]
         for resource, amount in shape.requests:
             asked, step = int(amount), _step(resource, int(amount))
             if not all(_is_plain(scene, pod, resource, asked) for pod in pods):
@@ -72,9 +73,9 @@ def _lower(scene: Scene, pods: Sequence[Pod], resource: str, asked: int, step: i
 
     return Candidate(
         kind="lowerRequest",
-        text=f"create {its_pods(pods)} anew with a request of {after} {resource} instead of {before}",
+        text=f"create {pods_named(pods)} anew with a request of {after} {resource} instead of {before}",
         edits=(scene.pods_anew(pods, lower),),
-        subjects=tuple(f"Pod/{pod.key}" for pod in pods),
+        subjects=tuple(pod.subject for pod in pods),
         before=f"{before} {resource}",
         after=f"{after} {resource}",
     )

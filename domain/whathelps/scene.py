@@ -1,16 +1,14 @@
 """What a search for help looks at, and how the objects that wait could be changed or made anew."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from domain.objects import COMPOSITE, Group, Pod
+from domain.objects import Group, Pod
 from domain.queue import Entity
 from domain.shapes import PodShape
 from domain.state import State
 from domain.whathelps.changes import Manifest, Renew, Rewrite, as_asked
-
-_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -42,16 +40,12 @@ class Scene:
     def groups_as(self, subject: str) -> list[Group]:
         """The groups of the entity `subject`, parents first; none for a Pod or below a missing group."""
         root = None if subject.startswith("Pod/") else self.state.group_of(subject)
-        return [] if root is None else list(_with_all_below(self.state, root))
-
-    def priority_of(self, pod: Pod) -> int:
-        """The priority in the spec of `pod`."""
-        return self.state.spec(pod).priority
+        return [] if root is None else list(self.state.forest.tree(root).groups())
 
     @property
     def shapes(self) -> list[PodShape]:
         """The distinct shapes of the Pods that wait, in order."""
-        return list(dict.fromkeys(self.state.spec(pod).shape for pod in self.waiting))
+        return list(dict.fromkeys(pod.spec.shape for pod in self.waiting))
 
     def is_own(self, pod: Pod) -> bool:
         """Whether `pod` belongs to what waits."""
@@ -79,23 +73,3 @@ class Scene:
         made["metadata"]["name"] = name
         made["spec"].pop("nodeName", None)
         return made
-
-
-def _with_all_below(state: State, group: Group) -> Iterator[Group]:
-    yield group
-    if group.kind == COMPOSITE:
-        for child in state.forest.children(group.key):
-            yield from _with_all_below(state, child)
-
-
-def named(names: Iterable[str]) -> str:
-    """The first few of `names`, and how many more there are."""
-    every = list(names)
-    shown = ", ".join(every[:_SHOWN])
-    return f"{shown} and {len(every) - _SHOWN} more" if len(every) > _SHOWN else shown
-
-
-def its_pods(pods: Iterable[Pod]) -> str:
-    """`Pod a`, or `3 Pods (a, b, c)`, by name."""
-    names = [pod.key.partition("/")[2] for pod in pods]
-    return f"Pod {names[0]}" if len(names) == 1 else f"{len(names)} Pods ({named(names)})"

@@ -2,9 +2,9 @@
 
 from msgspec.structs import replace
 
+from domain.explaining.wording import named
 from domain.explanation import Change, Explanation
 from domain.whathelps.changes import Proved
-from domain.whathelps.scene import named
 from domain.whathelps.search import Help
 
 

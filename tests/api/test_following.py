@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import AsyncIterator
+from io import BytesIO
 
 import pytest
 
@@ -7,8 +8,10 @@ from api.clusters import Clusters
 from api.following import Tail, follow
 from api_world import BOOK, NODES, Api
 from build import node
+from store.archive import export_log, import_log
 from store.engine import Store
 from worker.clocks import SystemClock
+from worker.windows import beginning_at
 
 
 async def _ids(frames: AsyncIterator[bytes], count: int) -> list[int]:
@@ -87,3 +90,22 @@ def test_a_follower_from_the_future_is_refused(
     accept = {"Accept": "text/event-stream"}
     refused = api.refused("GET", f"{BOOK}/log{query}", headers=accept | headers)
     assert refused == (410, "Expired", f"{field} 2 is in the future: the log ends at 1")
+
+
+def test_a_window_of_a_log_is_read_from_where_it_begins(api: Api) -> None:
+    api.post(NODES, *(node(f"n{number}") for number in range(6)))
+    window = BytesIO()
+    export_log(api.served.cluster.log, window, beginning=beginning_at(api.served.cluster, 4))
+    window.seek(0)
+    import_log(api.clusters.store, "w", window)
+    served = api.clusters.open("w")
+
+    async def first() -> bytes:
+        async with asyncio.timeout(9):
+            return await anext(follow(served.cluster.log, served.tail, 0))
+
+    page = api.get(f"/clusters/w{BOOK}/log?limit=1")
+    rest = api.get(f"/clusters/w{BOOK}/log?after={page['next']}")
+    told = [item["event"]["position"] for item in page["items"] + rest["items"]]
+    assert (told, rest["next"]) == ([5, 6], None)
+    assert asyncio.run(first()).startswith(b"id: 5\n")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -9,11 +10,13 @@ import pytest
 from api.pages.routes import ROWS
 from api_world import BOOK, GROUPS, NODES, PODS, Api
 from build import group, node, pod
+from domain.events import SchedulerConfigured
 from domain.explanation import title
-from domain.times import without_zeros
+from domain.times import SECOND, without_zeros
 from ganger_testing.manifests import priority_class
 from html_pages import Page
 from store.archive import import_log
+from worker.loop import Worker
 
 INCIDENTS = Path(__file__).parents[2] / "examples" / "incidents"
 
@@ -200,6 +203,21 @@ def test_the_queue_and_the_decisions(rejected: Api) -> None:
     assert "unschedulable 1 PodGroup default/g 0 2 1" in queue.text
     assert "attempt 1: Unschedulable" in decisions.text
     assert f"/ui{GANG}?at=5" in decisions.links
+
+
+def test_findings_that_many_decisions_share_are_read_once(
+    rejected: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = rejected.served.cluster
+    cluster.append([SchedulerConfigured(retry="byClock")], actor="test")
+    Worker(cluster).advance(rejected.clock, rejected.clock.now() + 60 * SECOND)
+    event = Mock(side_effect=cluster.event)
+    monkeypatch.setattr(cluster, "event", event)
+
+    page = _page(rejected, "/ui/decisions")
+
+    assert page.text.count(": Unschedulable") > 3
+    assert event.call_count == 1
 
 
 def test_an_empty_cluster_has_pages(api: Api) -> None:

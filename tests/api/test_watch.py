@@ -129,7 +129,9 @@ def test_what_a_watch_tells(history: Api, path: str, expected: str) -> None:
 
 
 def test_an_object_is_told_as_it_was(history: Api) -> None:
-    for line in _lines(history, f"{CORE}/pods?watch=true&resourceVersion=1")[:-1]:
+    told = _lines(history, f"{CORE}/pods?watch=true&resourceVersion=1")
+    assert {line["type"] for line in told} == {"ADDED", "MODIFIED", "DELETED"}
+    for line in told:
         metadata = line["object"]["metadata"]
         path = f"{CORE}/namespaces/{metadata['namespace']}/pods/{metadata['name']}"
         if line["type"] != "DELETED":

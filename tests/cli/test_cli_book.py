@@ -260,6 +260,22 @@ def test_what_is_not_a_store(ganger: Ganger, folder: Path, path: str) -> None:
         assert path in ganger.error("--store", path, *words, stdin=yaml.safe_dump(node("n1")))
 
 
+def test_run_counts_what_each_attempt_bound(folder: Path, ganger: Ganger) -> None:
+    pods = [
+        pod(f"{name}{number}", group=name)
+        for name, count in (("one", 1), ("three", 3))
+        for number in range(count)
+    ]
+    Book(folder).apply(node("n1"), group("one", 1), group("three", 3), *pods).store.close()
+
+    told = [line.partition(" ")[2] for line in ganger("run", "--until-settled").out.splitlines()]
+
+    assert told == [
+        "PodGroup/default/one scheduled: 1 bound",
+        "PodGroup/default/three scheduled: 3 bound",
+    ]
+
+
 def test_run_until_settled(folder: Path, ganger: Ganger) -> None:
     Book(folder).apply(
         node("n1", gpu=4),

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import uvicorn
@@ -18,14 +19,25 @@ from cli_world import Book, Ganger, write_book
 @contextmanager
 def serving(book: Book) -> Iterator[str]:
     """The URL of a server without a worker on the store of `book`, at the time of `book`."""
-    with closing(Clusters(book.store, "default", clock=book.clock, work=False)) as clusters:
-        config = uvicorn.Config(create_app(clusters), port=0, lifespan="off", log_level="critical", ws="none")
-        with closing(config.bind_socket()) as socket:
-            socket.listen()
-            running = uvicorn.Server(config)
-            thread = threading.Thread(target=running.run, kwargs={"sockets": [socket]})
-            thread.start()
+    with (
+        closing(Clusters(book.store, "default", clock=book.clock, work=False)) as clusters,
+        listening(create_app(clusters)) as url,
+    ):
+        yield url
+
+
+@contextmanager
+def listening(app: Any) -> Iterator[str]:
+    """The URL of a server that runs `app`."""
+    config = uvicorn.Config(app, port=0, lifespan="off", log_level="critical", ws="none")
+    with closing(config.bind_socket()) as socket:
+        socket.listen()
+        running = uvicorn.Server(config)
+        thread = threading.Thread(target=running.run, kwargs={"sockets": [socket]})
+        thread.start()
+        try:
             yield f"http://127.0.0.1:{socket.getsockname()[1]}"
+        finally:
             running.should_exit = True
             thread.join()
 
@@ -260,3 +272,33 @@ def test_the_first_configuration_of_a_cluster_on_a_server(server: str, ganger: G
     document = ganger.out("config", "show")
     words = ["--cluster", "new", "config", "set", "--server", server, "-f", "-"]
     assert ganger.out(*words, stdin=document) == "kubeschedulerconfiguration configured\n"
+
+
+@pytest.mark.parametrize("answer", [b"<html></html>", b"[]"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["get", "pods"],
+        ["describe", "pod", "p"],
+        ["queue"],
+        ["why", "pod", "p"],
+        ["history", "pod", "p"],
+        ["diff", "--from", "1"],
+        ["config", "show"],
+        ["config", "set", "-f", "-"],
+        ["apply", "-f", "-"],
+        ["delete", "pod", "p"],
+        ["whatif", "--delete", "pod/p"],
+    ],
+    ids=" ".join,
+)
+def test_a_server_that_is_no_ganger(ganger: Ganger, words: list[str], answer: bytes) -> None:
+    async def stranger(scope: Any, receive: Any, send: Any) -> None:
+        length = str(len(answer)).encode()
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", length)]})
+        await send({"type": "http.response.body", "body": answer})
+
+    with listening(stranger) as url:
+        error = ganger.error(*words, "--server", url, stdin=yaml.safe_dump(node("n1")))
+
+    assert "in an unknown form" in error

@@ -159,7 +159,7 @@ def assert_sound(state: State, decision: Decision) -> None:
     bindings = [payload for payload in decision.payloads if isinstance(payload, ev.PodBound)]
     for bound in bindings:
         has, used = state.nodes.facts(bound.node).allocatable, state.nodes.used(bound.node)
-        shape = state.spec(state.pods[bound.pod]).shape
+        shape = state.pods[bound.pod].spec.shape
         for resource, _ in (*shape.requests, ("pods", 1)):
             assert used[resource] <= int(has.get(resource, 0)), (bound, resource)
     for gang in (state.group_of(subject) for subject in decision.groups if bindings):

@@ -30,7 +30,7 @@ def line(length: int) -> list[dict]:
 
 
 def deleted(kind: str, name: str) -> ev.Payload:
-    return ev.PAYLOADS[f"{kind}Deleted"](key=f"default/{name}", uid=f"uid-of-{name}")  # type: ignore[return-value]
+    return ev.PAYLOADS[f"{kind}Deleted"](key=f"default/{name}", uid=f"uid-of-{name}")
 
 
 # The plain definitions
@@ -112,7 +112,7 @@ def test_who_waits_waits_as_one_entity_per_root(steps: list[ForestStep]) -> None
     }
     for name, pods in waiting.items():
         together, entity = state.waiting_as(name), state.queue.entities[name]
-        assert list(together.gated) == [key for key in pods if state.spec(state.pods[key]).gates]
+        assert list(together.gated) == [key for key in pods if state.pods[key].spec.gates]
         assert together.dying == 0
         assert entity.arrival == state.pods[pods[0]].arrival
         _, end = plain_chain(state, str(state.pods[pods[0]].group))

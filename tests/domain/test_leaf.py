@@ -32,9 +32,7 @@ def run(state: State, *, minimum: int, bound: int = 0) -> tuple[LeafResult, list
     """The leaf of all Pods that wait, in order of arrival, and how full each node is afterwards."""
     room = state.nodes.for_cycle()
     waiting = [each for each in state.pods.values() if each.node is None]
-    result = run_leaf(
-        room, [(each, state.spec(each).shape) for each in waiting], minimum=minimum, bound=bound
-    )
+    result = run_leaf(room, [(each, each.spec.shape) for each in waiting], minimum=minimum, bound=bound)
     slots = room.roster.column["pods"]
     return result, room.used[slots].tolist()
 

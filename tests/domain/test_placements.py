@@ -131,7 +131,7 @@ def test_use_is_the_same_from_rooms_and_from_domains() -> None:
 def test_a_room_within_another_is_a_room_of_its_own() -> None:
     port = [{"containerPort": 80, "hostPort": 80}]
     story = Story(*in_racks(n1="r1 4", n2="r2 4", n3="r2 4"), pod("a", cpu="1", node="n2"))
-    shape = story.add(pod("b", cpu="1", ports=port)).state.spec(story.state.pods["default/b"]).shape
+    shape = story.add(pod("b", cpu="1", ports=port)).state.pods["default/b"].spec.shape
     outer = story.state.nodes.for_cycle()
     outer.reserve(outer.roster.row["n3"], replace(shape, host_ports=()))
     inside = outer.within("rack", 1)
@@ -442,7 +442,7 @@ def test_a_member_with_a_nominated_node_is_not_stepped() -> None:
 def branch_of(story: Story) -> Branch:
     """The only PodGroup of `story` with its Pods."""
     (gang,) = story.state.groups.values()
-    members = tuple((each, story.state.spec(each).shape) for each in story.state.pods.values())
+    members = tuple((each, each.spec.shape) for each in story.state.pods.values())
     return Branch(gang, members=members)
 
 

@@ -68,7 +68,7 @@ def gangs(draw: st.DrawFn, shapes: int = 4) -> Story:
 def placeable(story: Story) -> bool:
     """Whether the gang could start, by a search through all placements."""
     state = story.state
-    shapes = [state.spec(waiting).shape for waiting in state.pending_of(state.queue.entities[GANG])]
+    shapes = [waiting.spec.shape for waiting in state.pending_of(state.queue.entities[GANG])]
     return can_place(state.nodes.for_cycle(), shapes, state.groups["default/trainer"].min_count)
 
 

@@ -22,7 +22,7 @@ POD = "Pod/default/p"
 def deleted(manifest: dict, **fields: str) -> ev.Payload:
     """The event that the object of `manifest` is gone."""
     uid = f"uid-of-{manifest['metadata']['name']}"
-    return ev.PAYLOADS[f"{manifest['kind']}Deleted"](key=key_of(manifest), uid=uid, **fields)  # type: ignore[return-value]
+    return ev.PAYLOADS[f"{manifest['kind']}Deleted"](key=key_of(manifest), uid=uid, **fields)
 
 
 # Backoff

@@ -51,8 +51,7 @@ def removed(manifest: Manifest) -> ev.Payload:
     fields: Manifest = {"key": key_of(manifest), "uid": f"uid-of-{name}"}
     if manifest["kind"] == "Pod":
         fields |= {"group": None, "node": manifest["spec"].get("nodeName")}
-    payload: ev.Payload = ev.PAYLOADS[f"{manifest['kind']}Deleted"](**fields)  # type: ignore[assignment]
-    return payload
+    return ev.PAYLOADS[f"{manifest['kind']}Deleted"](**fields)
 
 
 def leaving(manifest: Manifest) -> ev.Payload:

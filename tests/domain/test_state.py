@@ -97,14 +97,14 @@ def test_what_is_counted_is_what_is_there(book: Book) -> None:
         assert list(members.pending) == [each.key for each in sorted(pending, key=lambda each: each.arrival)]
         assert set(members.bound) == {each.key for each in pods if state.standing(each) is Standing.BOUND}
         assert set(members.foreign) == {each.key for each in pods if state.standing(each) is Standing.FOREIGN}
-        assert set(members.gated) == {each.key for each in pending if state.spec(each).gates}
+        assert set(members.gated) == {each.key for each in pending if each.spec.gates}
         assert members.dying == sum(each.deletion is not None for each in pending)
     running = [each for each in state.pods.values() if state.standing(each) is Standing.BOUND]
-    assert state.bound_priorities == Counter(state.spec(each).priority for each in running)
+    assert state.bound_priorities == Counter(each.spec.priority for each in running)
     assert set(state.released) == {key for key, each in state.groups.items() if each.deletion is not None}
     for name in {each.node for each in running}:
         assert name is not None
-        shapes = Counter(state.spec(each).shape for each in running if each.node == name)
+        shapes = Counter(each.spec.shape for each in running if each.node == name)
         assert dict(state.nodes.pods(name)) == shapes
 
 

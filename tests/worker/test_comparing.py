@@ -54,7 +54,7 @@ def _objects(found: Difference) -> dict[str, tuple[str, Fields]]:
             {
                 "Node/n1": (
                     "changed",
-                    {"allocatable cpu": ("2", "1"), "taints": (None, "k=:NoSchedule")},
+                    {"allocatable cpu": ("2", "1"), "taints": (None, "k:NoSchedule")},
                 )
             },
             id="tainted, and less of it",

@@ -1,7 +1,6 @@
 """Recordings: which lines of a watch stream are facts from outside, and their import."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from domain.times import parse_rfc3339
 from store.engine import Store
 from worker.clocks import VirtualClock
 from worker.cluster import Cluster
-from worker.recordings import BadRecording, Change, Fact, Observation, facts_in, read_recording, take
+from worker.recordings import Change, Fact, Observation, facts_in, take
 
 CREATED = "2026-11-30T04:12:41Z"
 BOUND = {"conditions": [{"type": "PodScheduled", "status": "True"}]}
@@ -236,19 +235,3 @@ def test_nothing_is_imported_if_something_is_refused(cluster: Cluster) -> None:
     with pytest.raises(Refused, match=r"spec\.containers: Required value"):
         take(cluster, facts_of(seen("ADDED", node("n1")), seen("ADDED", wrong)))
     assert cluster.state.position == 0
-
-
-@pytest.mark.parametrize(
-    ("line", "why"),
-    [
-        pytest.param("no JSON", "malformed", id="no JSON"),
-        pytest.param('{"kind": "Pod", "type": "ADDED"}', "missing required field `object`", id="no object"),
-        pytest.param('{"kind": "Pod", "type": "BOOKMARK", "object": {}}', "BOOKMARK", id="another type"),
-    ],
-)
-def test_a_line_that_is_no_observation_is_named(tmp_path: Path, line: str, why: str) -> None:
-    path = tmp_path / "r.jsonl"
-    good = {"kind": "Pod", "type": "ADDED", "object": A}
-    path.write_text(f"{json.dumps(good)}\n{line}\n")
-    with pytest.raises(BadRecording, match=rf"r\.jsonl, line 2: .*{why}"):
-        read_recording(path)

@@ -9,10 +9,10 @@ from domain.admission.kinds import kind_named
 from domain.errors import GangerError
 from domain.times import SECOND
 from store.engine import Store
-from worker.clocks import VirtualClock
+from worker.clocks import START, VirtualClock
 from worker.cluster import Cluster
 from worker.replaying import StoredLog, replay
-from worker.simulating import START, SimulationSummary, Waits, simulate
+from worker.simulating import SimulationSummary, Waits, simulate
 from worker.traces import Job, Trace
 
 GPU = "nvidia.com/gpu"

@@ -39,6 +39,7 @@ def test_every_refusal_has_a_code() -> None:
     def all_of(kind: type[Refused]) -> list[type[Refused]]:
         return [each for sub in kind.__subclasses__() for each in (sub, *all_of(sub))]
 
+    assert errors.Invalid in all_of(Refused)
     for kind in all_of(Refused):
         assert 400 <= status_code(kind("text")) < 600
 
