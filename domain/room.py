@@ -22,7 +22,7 @@ class Ask(NamedTuple):
 
     `columns` are pairs of column and amount; `unknown` are the resources for which there is no
     column, since no node has them. `taken`, of shape (R + 2,), is what it adds to `Room.used`;
-    `requested` and `scored`, of shape (2, 1, 1), are its cpu and memory, true and as scores count them.
+    `requested` and `scored`, of shape (2, 1), are its cpu and memory, true and as scores count them.
     """
 
     columns: list[tuple[int, int]]
@@ -40,8 +40,8 @@ def ask_of(roster: Roster, shape: PodShape) -> Ask:
         columns=[(roster.column[name], amount) for name, amount in requests.items() if name in roster.column],
         unknown=[name for name in requests if name not in roster.column],
         taken=taken,
-        requested=taken[CPU_AND_MEMORY].reshape(2, 1, 1),
-        scored=taken[SCORED].reshape(2, 1, 1),
+        requested=taken[CPU_AND_MEMORY, np.newaxis],
+        scored=taken[SCORED, np.newaxis],
     )
 
 
@@ -53,14 +53,14 @@ def amounts_of(roster: Roster, shape: PodShape) -> list[int]:
 
 
 class Load(NamedTuple):
-    """cpu and memory of n nodes, as scores see them, while Pods are put on each of them, one a step.
+    """cpu and memory of n nodes, as scores see them, for one more Pod on each of them.
 
-    `allocatable` and `divisor`, the same but 1 where there is none, are of shape (2, 1, n); `both`, of
-    shape (n,), is 1 for nodes that have cpu and memory, else 0. `used`, of shape (2, s + 1, n), are true
-    requests before the first of s Pods and after each. `scored`, of shape (2, s, n), is what is in use
-    after each, with defaults for containers that state none. `balance` is None where it does not fit
-    int64. `others` are further resources that the profile scores and the Pods ask for: what the nodes
-    have, and what is in use after each.
+    `allocatable` and `divisor`, the same but 1 where there is none, are of shape (2, n); `both`, of
+    shape (n,), is 1 for nodes that have cpu and memory, else 0. `used`, of shape (2, 2, n), are true
+    requests without and with the Pod: first cpu, then memory. `scored`, of shape (2, n), is what is in use
+    with the Pod, with defaults for containers that state none. `balance` is None where it does not fit
+    int64. `others` are further resources that the profile scores and the Pod asks for: what the nodes
+    have, and what is in use with the Pod.
     """
 
     allocatable: Whole
@@ -70,6 +70,19 @@ class Load(NamedTuple):
     scored: Whole
     balance: Balance | None
     others: dict[str, tuple[Whole, Whole]]
+
+
+Pair = tuple[int, int]
+"""Of cpu and of memory."""
+
+
+class LoadAt(NamedTuple):
+    """The same of one node, but `used` is without the Pod, and `requested` what that requests."""
+
+    allocatable: Pair
+    used: Pair
+    requested: Pair
+    scored: Pair
 
 
 class Watcher(Protocol):
@@ -162,6 +175,7 @@ class Room:
         self._kept: dict[tuple[Callable[..., Any], Hashable], Any] = {}
         self._basis: tuple[Room, int] | None = None
         """The room that this one is a copy of, and how much was touched there when it became one."""
+        self._outer_touched = 0 if outer is None else len(outer[0].touched)
         self.touched: list[int] = []
         """The rows of the nodes on which something was changed, in order."""
         if np.object_ in (self.allocatable.dtype, self.used.dtype):
@@ -204,6 +218,10 @@ class Room:
         self.touched.extend(rows)
         if np.object_ in (self.allocatable.dtype, used.dtype):
             self._widen()
+
+    def unchanged_outer(self) -> "tuple[Room, Rows] | None":
+        """`outer`, as long as nothing was touched there since this room became a part of it."""
+        return None if self.outer is None or len(self.outer[0].touched) > self._outer_touched else self.outer
 
     def copy(self) -> "Room":
         """The same room for Pods that no rule sees."""
@@ -271,30 +289,39 @@ class Room:
         asked = [(self.roster.column[PODS], 1), *ask.columns]
         return max(0, min(limit, *((allocatable[column] - used[column]) // each for column, each in asked)))
 
-    def load(
-        self, shape: PodShape, rows: Rows | slice, placed: NDArray[np.int64] | int = 0, steps: int = 1
-    ) -> Load:
-        """cpu and memory of `rows` while `steps` more Pods of `shape` are put on each of them, after
-        `placed` more."""
+    def load(self, shape: PodShape, rows: Rows | slice, placed: NDArray[np.int64] | int = 0) -> Load:
+        """cpu and memory of `rows` for one more Pod of `shape` after `placed` more."""
         ask, shares = self.ask(shape), self.roster.shares
-        counts: Whole = np.arange(steps + 1)[:, np.newaxis] + placed
+        counts: Whole = np.arange(2)[:, np.newaxis] + placed  # without the Pod, and with it
         if self._wide:
             counts = counts.astype(np.object_)
         balance = None if self._wide else self.roster.balance
         return Load(
-            allocatable=_chosen(self.allocatable, CPU_AND_MEMORY, rows),
-            divisor=_chosen(shares.divisor, slice(None), rows),
+            allocatable=self.allocatable[CPU_AND_MEMORY, rows],
+            divisor=shares.divisor[:, rows],
             both=shares.both[rows],
-            used=_chosen(self.used, CPU_AND_MEMORY, rows) + ask.requested * counts,
-            scored=_chosen(self.used, SCORED, rows) + ask.scored * counts[1:],
+            used=self.used[CPU_AND_MEMORY, rows][:, np.newaxis] + ask.requested[:, np.newaxis] * counts,
+            scored=self.used[SCORED, rows] + ask.scored * counts[1],
             balance=balance and Balance(balance.product[rows], balance.factor[rows]),
             others={
                 resource: (
                     self.allocatable[column][rows],
-                    self.used[column][rows] + counts[1:] * ask.taken[column],
+                    self.used[column][rows] + counts[1] * ask.taken[column],
                 )
                 for resource, column in self._other_columns(ask)
             },
+        )
+
+    def load_at(self, shape: PodShape, row: int) -> LoadAt:
+        """`load` of one node, in Python's integers."""
+        ask = self.ask(shape)
+        more_cpu, more_memory = ask.scored[:, 0].tolist()
+        used = self.used[:, row].tolist()
+        return LoadAt(
+            allocatable=tuple(self.allocatable[CPU_AND_MEMORY, row].tolist()),
+            used=tuple(used[CPU_AND_MEMORY]),
+            requested=tuple(ask.requested[:, 0].tolist()),
+            scored=(used[-2] + more_cpu, used[-1] + more_memory),
         )
 
     def assume(self, row: int, shape: PodShape) -> None:
@@ -434,9 +461,3 @@ class Room:
         self.used = self.used.astype(np.object_, copy=False)
         if self._reserved is not None:
             self._reserved = self._reserved.astype(np.object_, copy=False)
-
-
-def _chosen(amounts: Whole, columns: slice, rows: Rows | slice) -> Whole:
-    """Two columns of `amounts` for `rows`, as a Load has them: shape (2, 1, n)."""
-    chosen: Whole = amounts[columns, rows][:, np.newaxis]
-    return chosen

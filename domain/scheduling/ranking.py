@@ -11,11 +11,14 @@ import numpy as np
 from domain.room import Kept, Room
 from domain.scheduling.eligibility import eligibility
 from domain.scheduling.evaluate import feasible
-from domain.scheduling.score import Points, by_facts, by_resources
+from domain.scheduling.score import Points, by_facts, by_resources, by_resources_at
 from domain.shapes import PodShape
 
 _NOWHERE: Final = -1
 """Less than any score."""
+
+_FEW: Final = 16
+"""So many nodes are looked at sooner one by one than together."""
 
 
 class Ranking(Kept):
@@ -29,8 +32,15 @@ class Ranking(Kept):
         super().__init__(room)
         self._shape, self._weights = shape, room.profile.weights
         self._eligible = eligibility(room, shape)
-        self._fits = feasible(room, shape)
-        self._points = by_resources(room, shape)
+        outer = room.unchanged_outer()
+        if outer is None:
+            self._fits, self._points = feasible(room, shape), by_resources(room, shape)
+        else:
+            around, rows = outer
+            whole = around.kept(Ranking, shape)
+            whole.catch_up()
+            self._fits, self._points = whole._fits[rows], whole._points[rows]
+            self._seen = 0
         self._rank_all()
 
     def best(self) -> int | None:
@@ -53,6 +63,9 @@ class Ranking(Kept):
         self._fits, self._points, self._worth = self._fits.copy(), self._points.copy(), self._worth.copy()
 
     def _look_again(self, touched: list[int]) -> None:
+        if len(touched) <= _FEW:
+            self._look_at_each(touched)
+            return
         rows = np.array(touched)
         room, shape = self._room, self._shape
         fits = self._eligible.allowed[rows] & (room.capacity(shape, rows, limit=1) > 0)
@@ -66,3 +79,16 @@ class Ranking(Kept):
             self._rank_all()
             return
         self._worth[rows] = np.where(fits, worth, _NOWHERE)
+
+    def _look_at_each(self, rows: list[int]) -> None:
+        room, shape, weighed = self._room, self._shape, True
+        for row in rows:
+            fits = bool(self._eligible.allowed[row]) and room.capacity_at(shape, row, limit=1) > 0
+            weighed = weighed and (self._eligible.indifferent or fits == self._fits[row])
+            self._fits[row] = fits
+            self._points[row] = worth = by_resources_at(room, shape, row)
+            if weighed and not self._eligible.indifferent:
+                worth += int(self._facts[row])
+            self._worth[row] = worth if fits else _NOWHERE
+        if not weighed:
+            self._rank_all()

@@ -113,6 +113,21 @@ def test_what_is_remembered_of_one_profile_is_not_taken_for_another(
 
 
 @MANY
+@given(clusters(), st.lists(st.tuples(st.booleans(), st.integers(0, 5)), min_size=1, max_size=4))
+def test_placing_in_a_domain_is_the_plain_loop(cluster: Cluster, turns: list[tuple[bool, int]]) -> None:
+    """Whatever was placed before, there or in the cluster around it."""
+    table, shape = cluster.table(), cluster.shape
+    room, plain = table.for_cycle(), table.for_cycle()
+    for number in range(len(room.roster.domains(ZONE))):
+        inside, plain_inside = room.within(ZONE, number), plain.within(ZONE, number)
+        for in_domain, count in turns:
+            if in_domain:
+                assert place(inside, shape, count) == place_plainly(plain_inside, shape, count)
+            else:
+                assert place(room, shape, count) == place_plainly(plain, shape, count)
+
+
+@MANY
 @given(st.booleans(), st.data())
 def test_what_a_cycle_goes_on_from_is_as_if_it_was_found_out_now(huge: bool, data: st.DataObject) -> None:
     """Whatever came, ran and went since: the copy of a table has nothing kept from earlier cycles."""
