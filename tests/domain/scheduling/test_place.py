@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from build import node, pod
 from clusters import ZONE, Cluster, Manifest, clusters
 from domain.manifests import node_facts
+from domain.nodes import NodeTable
 from domain.peers import Peer
 from domain.profile import Profile
 from domain.room import Room
@@ -19,7 +20,7 @@ from domain.scheduling.place import place
 from domain.scheduling.placements import use_of_domains
 from domain.scheduling.ranking import Ranking
 from domain.scheduling.survey import Vacancies
-from domain.shapes import PodShape
+from domain.shapes import PodShape, shape_of
 from ganger_testing.profiles import profiles
 from placing import check_filters, check_scores, place_by_the_rules, place_plainly
 
@@ -113,18 +114,37 @@ def test_what_is_remembered_of_one_profile_is_not_taken_for_another(
 
 
 @MANY
-@given(clusters(), st.lists(st.tuples(st.booleans(), st.integers(0, 5)), min_size=1, max_size=4))
-def test_placing_in_a_domain_is_the_plain_loop(cluster: Cluster, turns: list[tuple[bool, int]]) -> None:
-    """Whatever was placed before, there or in the cluster around it."""
-    table, shape = cluster.table(), cluster.shape
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from([1, 2, 4])), min_size=2, max_size=9),
+    st.lists(
+        st.tuples(
+            st.sampled_from(["around", "enter", 0, 1]), st.sampled_from([500, 1000]), st.integers(1, 3)
+        ),
+        min_size=2,
+        max_size=8,
+    ),
+)
+def test_placing_in_a_domain_is_the_plain_loop(
+    nodes: list[tuple[str, int]], turns: list[tuple[str | int, int, int]]
+) -> None:
+    """Whatever was placed before, in the domain or around it, since it was entered or before."""
+    table = NodeTable()
+    for number, (zone, cpu) in enumerate(nodes):
+        table.put(node_facts(node(f"n{number}", cpu=cpu, memory="8Gi", labels={ZONE: zone})))
     room, plain = table.for_cycle(), table.for_cycle()
-    for number in range(len(room.roster.domains(ZONE))):
-        inside, plain_inside = room.within(ZONE, number), plain.within(ZONE, number)
-        for in_domain, count in turns:
-            if in_domain:
-                assert place(inside, shape, count) == place_plainly(plain_inside, shape, count)
-            else:
-                assert place(room, shape, count) == place_plainly(plain, shape, count)
+
+    def entered() -> list[tuple[Room, Room]]:
+        domains = range(len(room.roster.domains(ZONE)))
+        return [(room.within(ZONE, number), plain.within(ZONE, number)) for number in domains]
+
+    inside = entered()
+    for where, cpu, count in turns:
+        if where == "enter":
+            inside = entered()
+            continue
+        shape = shape_of(pod("p", cpu=f"{cpu}00m", memory="1Gi")["spec"], "default", {})
+        one, other = (room, plain) if where == "around" else inside[int(where) % len(inside)]
+        assert place(one, shape, count) == place_plainly(other, shape, count)
 
 
 @MANY
