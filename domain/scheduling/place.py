@@ -58,6 +58,7 @@ def _place_in_turn(room: Room, shape: PodShape, count: int) -> list[int]:
     placed: list[int] = []
     while len(placed) < count and (row := ranking.best()) is not None:
         room.assume(row, shape)
+        ranking.catch_up(room)
         placed.append(row)
     return placed
 

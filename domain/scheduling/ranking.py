@@ -38,14 +38,12 @@ class Ranking(Kept):
         else:
             around, rows = outer
             whole = around.kept(Ranking, shape)
-            whole.catch_up()
             self._fits, self._points = whole._fits[rows], whole._points[rows]
             self._seen = 0
         self._rank_all()
 
     def best(self) -> int | None:
         """The row of the best node, of equals the first; None if no node has room."""
-        self.catch_up()
         row = int(self._worth.argmax())
         return row if self._worth[row] > _NOWHERE else None
 
@@ -62,12 +60,11 @@ class Ranking(Kept):
     def _part(self) -> None:
         self._fits, self._points, self._worth = self._fits.copy(), self._points.copy(), self._worth.copy()
 
-    def _look_again(self, touched: list[int]) -> None:
+    def _look_again(self, room: Room, touched: list[int]) -> None:
         if len(touched) <= _FEW:
-            self._look_at_each(touched)
+            self._look_at_each(room, touched)
             return
-        rows = np.array(touched)
-        room, shape = self._room, self._shape
+        rows, shape = np.array(touched), self._shape
         fits = self._eligible.allowed[rows] & (room.capacity(shape, rows, limit=1) > 0)
         self._points[rows] = worth = by_resources(room, shape, rows)
         if self._eligible.indifferent:
@@ -80,8 +77,8 @@ class Ranking(Kept):
             return
         self._worth[rows] = np.where(fits, worth, _NOWHERE)
 
-    def _look_at_each(self, rows: list[int]) -> None:
-        room, shape, weighed = self._room, self._shape, True
+    def _look_at_each(self, room: Room, rows: list[int]) -> None:
+        shape, weighed = self._shape, True
         for row in rows:
             fits = bool(self._eligible.allowed[row]) and room.capacity_at(shape, row, limit=1) > 0
             weighed = weighed and (self._eligible.indifferent or fits == self._fits[row])

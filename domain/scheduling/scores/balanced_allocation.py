@@ -22,16 +22,15 @@ def balanced_allocation(load: Load, ask: Ask) -> Whole:
 
 def balanced_allocation_at(load: LoadAt) -> int:
     """The same of one node."""
-    (used_cpu, used_memory), (more_cpu, more_memory) = load.used, load.requested
-    if not (more_cpu or more_memory):
+    if not (load.requested_cpu or load.requested_memory):
         return 0
-    before = _imbalance_at(load, used_cpu, used_memory)
-    after = _imbalance_at(load, used_cpu + more_cpu, used_memory + more_memory)
+    before = _imbalance_at(load, load.used_cpu, load.used_memory)
+    after = _imbalance_at(load, load.used_cpu + load.requested_cpu, load.used_memory + load.requested_memory)
     return 50 + ((50 + before - after) >> 1)
 
 
 def _imbalance_at(load: LoadAt, used_cpu: int, used_memory: int) -> int:
-    cpu, memory = load.allocatable
+    cpu, memory = load.cpu, load.memory
     gap = abs(min(used_cpu, cpu) * memory - min(used_memory, memory) * cpu)
     return -(gap * -50 // max(cpu * memory, 1))
 

@@ -52,11 +52,9 @@ def is_plain(profile: Profile) -> bool:
 
 def least_allocated_at(load: LoadAt) -> int:
     """`node_resources_fit` of one node by a plain profile."""
-    cpu, memory = (
-        max(allocatable - asked, 0) * 100 // max(allocatable, 1)
-        for allocatable, asked in zip(load.allocatable, load.scored, strict=True)
-    )
-    return (cpu + memory) >> all(load.allocatable)
+    cpu = max(load.cpu - load.scored_cpu, 0) * 100 // max(load.cpu, 1)
+    memory = max(load.memory - load.scored_memory, 0) * 100 // max(load.memory, 1)
+    return (cpu + memory) >> (load.cpu > 0 and load.memory > 0)
 
 
 def _least_allocated(load: Load) -> Whole:
