@@ -10,7 +10,6 @@ import numpy as np
 
 from domain.room import Kept, Room
 from domain.scheduling.eligibility import eligibility
-from domain.scheduling.evaluate import feasible
 from domain.scheduling.score import Points, by_facts, by_resources, by_resources_at
 from domain.shapes import PodShape
 
@@ -24,8 +23,9 @@ _FEW: Final = 16
 class Ranking(Kept):
     """The nodes of `room`, at least one, for Pods of `shape`.
 
-    It wants no host ports and is under no rule about other Pods: what happens on one node changes
-    nothing on another one but what the scores of all are weighed against.
+    It wants no host ports, and no rule about other Pods is in play when this is asked: what happens on one
+    node changes nothing on another one but what the scores of all are weighed against. Rules may have
+    been in play before, in another room with other Pods in it, so they are left out here altogether.
     """
 
     def __init__(self, room: Room, shape: PodShape) -> None:
@@ -34,7 +34,8 @@ class Ranking(Kept):
         self._eligible = eligibility(room, shape)
         outer = room.unchanged_outer()
         if outer is None:
-            self._fits, self._points = feasible(room, shape), by_resources(room, shape)
+            self._fits = self._eligible.allowed & (room.capacity(shape, slice(None), limit=1) > 0)
+            self._points = by_resources(room, shape)
         else:
             around, rows = outer
             whole = around.kept(Ranking, shape)

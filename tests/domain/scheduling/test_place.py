@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from build import node, pod
-from clusters import ZONE, Cluster, Manifest, clusters
+from clusters import ZONE, Cluster, Manifest, clusters, the_peer
 from domain.manifests import node_facts
 from domain.nodes import NodeTable
 from domain.peers import Peer
@@ -76,6 +77,21 @@ def test_shapes_that_take_turns_are_placed_as_by_the_plain_loop(
             if then == "reserve" and len(each):
                 each.reserve(len(rows) % len(each), shape)
     assert np.array_equal(room.used, plain.used)
+
+
+def test_where_the_last_pod_with_a_rule_has_gone_no_rule_is_left() -> None:
+    """Neither on its own node nor on the others of the domain, of which a cycle before may know something."""
+    term = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": "web"}}}
+    rules = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    alone = pod("alone", cpu=1000, affinity=rules)
+    nodes = [node("n0", cpu="4", labels={ZONE: "a"}), node("n1", cpu="8", labels={ZONE: "a"})]
+    cluster = Cluster(nodes, [("n0", alone)], pod("w", cpu=1000, labels={"app": "web"}))
+    table, shape = cluster.table(), cluster.shape
+    room, plain = table.for_cycle(), table.for_cycle()
+    assert place(table.for_cycle(), shape, 1) == []
+    for each in (room, plain):
+        each.forget(0, replace(shape_of(alone["spec"], "default", {}), peer=the_peer(alone)))
+    assert place(room, shape, 1) == place_plainly(plain, shape, 1) == [1]
 
 
 @given(clusters(huge=True), st.integers(0, 12))
