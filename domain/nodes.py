@@ -172,7 +172,7 @@ class NodeTable:
         for profile, room in list(self._rooms.items()):
             if len(room.touched) > _TOUCHED * len(self._roster):
                 del self._rooms[profile]
-            else:
+            elif empty or rows:
                 room.follow(self._used, [*empty, *rows])
 
     def _amounts(self, node: str) -> list[int]:

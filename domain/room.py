@@ -21,12 +21,13 @@ class Ask(NamedTuple):
     """What one Pod of a shape takes.
 
     `columns` are pairs of column and amount; `unknown` are the resources for which there is no
-    column, since no node has them. `taken`, of shape (R + 2,), is what it adds to `Room.used`;
-    `requested` and `scored`, of shape (2, 1, 1), are its cpu and memory, true and as scores count them.
+    column, since no node has them. `amounts` and `taken`, of R + 2, are what it adds to `Room.used`;
+    `requested` and `scored`, of shape (2, 1), are its cpu and memory, true and as scores count them.
     """
 
     columns: list[tuple[int, int]]
     unknown: list[str]
+    amounts: list[int]
     taken: Whole
     requested: Whole
     scored: Whole
@@ -35,13 +36,15 @@ class Ask(NamedTuple):
 def ask_of(roster: Roster, shape: PodShape) -> Ask:
     """What one Pod of `shape` takes of the nodes in `roster`."""
     requests = {name: int(amount) for name, amount in shape.requests}
-    taken = whole_numbers(amounts_of(roster, shape))
+    amounts = amounts_of(roster, shape)
+    taken = whole_numbers(amounts)
     return Ask(
         columns=[(roster.column[name], amount) for name, amount in requests.items() if name in roster.column],
         unknown=[name for name in requests if name not in roster.column],
+        amounts=amounts,
         taken=taken,
-        requested=taken[CPU_AND_MEMORY].reshape(2, 1, 1),
-        scored=taken[SCORED].reshape(2, 1, 1),
+        requested=taken[CPU_AND_MEMORY, np.newaxis],
+        scored=taken[SCORED, np.newaxis],
     )
 
 
@@ -53,14 +56,14 @@ def amounts_of(roster: Roster, shape: PodShape) -> list[int]:
 
 
 class Load(NamedTuple):
-    """cpu and memory of n nodes, as scores see them, while Pods are put on each of them, one a step.
+    """cpu and memory of n nodes, as scores see them, for one more Pod on each of them.
 
-    `allocatable` and `divisor`, the same but 1 where there is none, are of shape (2, 1, n); `both`, of
-    shape (n,), is 1 for nodes that have cpu and memory, else 0. `used`, of shape (2, s + 1, n), are true
-    requests before the first of s Pods and after each. `scored`, of shape (2, s, n), is what is in use
-    after each, with defaults for containers that state none. `balance` is None where it does not fit
-    int64. `others` are further resources that the profile scores and the Pods ask for: what the nodes
-    have, and what is in use after each.
+    `allocatable` and `divisor`, the same but 1 where there is none, are of shape (2, n); `both`, of
+    shape (n,), is 1 for nodes that have cpu and memory, else 0. `used`, of shape (2, 2, n), are true
+    requests without and with the Pod: first cpu, then memory. `scored`, of shape (2, n), is what is in use
+    with the Pod, with defaults for containers that state none. `balance` is None where it does not fit
+    int64. `others` are further resources that the profile scores and the Pod asks for: what the nodes
+    have, and what is in use with the Pod.
     """
 
     allocatable: Whole
@@ -72,6 +75,20 @@ class Load(NamedTuple):
     others: dict[str, tuple[Whole, Whole]]
 
 
+class LoadAt(NamedTuple):
+    """The same of one node: what is `used` without the Pod, what the Pod has `requested`, what is `scored`
+    with it."""
+
+    cpu: int
+    memory: int
+    used_cpu: int
+    used_memory: int
+    requested_cpu: int
+    requested_memory: int
+    scored_cpu: int
+    scored_memory: int
+
+
 class Watcher(Protocol):
     """Someone who wants to know of every Pod that is put into a room or taken out again."""
 
@@ -80,29 +97,30 @@ class Watcher(Protocol):
 
 
 class Kept:
-    """What is known of the nodes of `room`, brought up to date with what was touched when it is asked."""
+    """What is known of the nodes of a room, which `Room.kept` brings up to date with what was touched.
+
+    It does not hold the room, so that a room goes as soon as nobody needs it.
+    """
 
     def __init__(self, room: "Room") -> None:
-        self._room = room
         self._seen = len(room.touched)
 
-    def over(self, room: "Room") -> Self:
-        """The same for `room`, a copy of the room it is about, which goes its own way."""
-        self.catch_up()
+    def over(self) -> Self:
+        """The same for a copy of the room."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
-        other._room, other._seen = room, 0
+        other._seen = 0
         other._part()
         return other
 
-    def catch_up(self) -> None:
-        """Look again at the nodes that were touched since."""
-        touched = self._room.touched[self._seen :]
+    def catch_up(self, room: "Room") -> None:
+        """Look again at the nodes of `room` that were touched since."""
+        touched = room.touched[self._seen :]
         if touched:
             self._seen += len(touched)
-            self._look_again(touched)
+            self._look_again(room, touched)
 
-    def _look_again(self, touched: list[int]) -> None:
+    def _look_again(self, room: "Room", touched: list[int]) -> None:
         """Something was changed on the nodes in these rows, which may repeat."""
         raise NotImplementedError
 
@@ -117,6 +135,9 @@ W = TypeVar("W", bound=Watcher)
 
 SCORED = slice(-2, None)
 """The columns of `Room.used` with cpu and memory as scores count them."""
+
+_FEW = 8
+"""So many Pods are put on their nodes sooner one by one than together."""
 
 _LARGEST_TOGETHER = 2**40
 """More of something than this, many times over on a node that has no such room, may not fit int64."""
@@ -162,6 +183,7 @@ class Room:
         self._kept: dict[tuple[Callable[..., Any], Hashable], Any] = {}
         self._basis: tuple[Room, int] | None = None
         """The room that this one is a copy of, and how much was touched there when it became one."""
+        self._outer_touched = 0 if outer is None else len(outer[0].touched)
         self.touched: list[int] = []
         """The rows of the nodes on which something was changed, in order."""
         if np.object_ in (self.allocatable.dtype, self.used.dtype):
@@ -204,6 +226,10 @@ class Room:
         self.touched.extend(rows)
         if np.object_ in (self.allocatable.dtype, used.dtype):
             self._widen()
+
+    def unchanged_outer(self) -> "tuple[Room, Rows] | None":
+        """`outer`, as long as nothing was touched there since this room became a part of it."""
+        return None if self.outer is None or len(self.outer[0].touched) > self._outer_touched else self.outer
 
     def copy(self) -> "Room":
         """The same room for Pods that no rule sees."""
@@ -268,33 +294,50 @@ class Room:
         used: list[int] = self.used[:, row].tolist()
         if self._reserved is not None:
             used = list(map(add, used, self._reserved[:, row].tolist()))
-        asked = [(self.roster.column[PODS], 1), *ask.columns]
-        return max(0, min(limit, *((allocatable[column] - used[column]) // each for column, each in asked)))
+        pods = self.roster.column[PODS]
+        places = min(limit, allocatable[pods] - used[pods])
+        for column, amount in ask.columns:
+            places = min(places, (allocatable[column] - used[column]) // amount)
+        return max(places, 0)
 
-    def load(
-        self, shape: PodShape, rows: Rows | slice, placed: NDArray[np.int64] | int = 0, steps: int = 1
-    ) -> Load:
-        """cpu and memory of `rows` while `steps` more Pods of `shape` are put on each of them, after
-        `placed` more."""
+    def load(self, shape: PodShape, rows: Rows | slice, placed: NDArray[np.int64] | int = 0) -> Load:
+        """cpu and memory of `rows` for one more Pod of `shape` after `placed` more."""
         ask, shares = self.ask(shape), self.roster.shares
-        counts: Whole = np.arange(steps + 1)[:, np.newaxis] + placed
+        counts: Whole = np.arange(2)[:, np.newaxis] + placed  # without the Pod, and with it
         if self._wide:
             counts = counts.astype(np.object_)
         balance = None if self._wide else self.roster.balance
         return Load(
-            allocatable=_chosen(self.allocatable, CPU_AND_MEMORY, rows),
-            divisor=_chosen(shares.divisor, slice(None), rows),
+            allocatable=self.allocatable[CPU_AND_MEMORY, rows],
+            divisor=shares.divisor[:, rows],
             both=shares.both[rows],
-            used=_chosen(self.used, CPU_AND_MEMORY, rows) + ask.requested * counts,
-            scored=_chosen(self.used, SCORED, rows) + ask.scored * counts[1:],
+            used=self.used[CPU_AND_MEMORY, rows][:, np.newaxis] + ask.requested[:, np.newaxis] * counts,
+            scored=self.used[SCORED, rows] + ask.scored * counts[1],
             balance=balance and Balance(balance.product[rows], balance.factor[rows]),
             others={
                 resource: (
                     self.allocatable[column][rows],
-                    self.used[column][rows] + counts[1:] * ask.taken[column],
+                    self.used[column][rows] + counts[1] * ask.taken[column],
                 )
                 for resource, column in self._other_columns(ask)
             },
+        )
+
+    def load_at(self, shape: PodShape, row: int) -> LoadAt:
+        """`load` of one node, in Python's integers."""
+        # pods, cpu, memory, others; of what is used, then cpu and memory as scores count them
+        _, more_cpu, more_memory, *_, scored_cpu, scored_memory = self.ask(shape).amounts
+        _, cpu, memory, *_ = self.allocatable[:, row].tolist()
+        _, used_cpu, used_memory, *_, all_cpu, all_memory = self.used[:, row].tolist()
+        return LoadAt(
+            cpu,
+            memory,
+            used_cpu,
+            used_memory,
+            more_cpu,
+            more_memory,
+            all_cpu + scored_cpu,
+            all_memory + scored_memory,
         )
 
     def assume(self, row: int, shape: PodShape) -> None:
@@ -361,7 +404,7 @@ class Room:
         return self.ports
 
     def kept(self, make: Callable[["Room", A], K], about: A) -> K:
-        """`make(self, about)`, made once for as long as it is among the last that were asked for.
+        """`make(self, about)` as of now, made once for as long as it is among the last that were asked for.
 
         In a room for a cycle it begins with what earlier cycles found out.
         """
@@ -373,6 +416,7 @@ class Room:
             if len(self._kept) >= max(1, _KEPT_NODES // len(self)):
                 del self._kept[next(iter(self._kept))]
         self._kept[make, about] = found
+        found.catch_up(self)
         return found
 
     def _inherited(self, make: Callable[["Room", A], K], about: A) -> K | None:
@@ -380,20 +424,21 @@ class Room:
         if self._basis is None:
             return None
         basis, touched = self._basis
-        return basis.kept(make, about).over(self) if len(basis.touched) == touched else None
+        return basis.kept(make, about).over() if len(basis.touched) == touched else None
 
     def _add(self, rows: Sequence[int], shape: PodShape, times: int, told: Watcher | None = None) -> None:
         taken = self._taken(shape)
-        if len(rows) == 1:
-            counts: Mapping[int, int] = {rows[0]: 1}
-            self.used[:, rows[0]] += taken * times
+        taken = taken if times == 1 else taken * times
+        if len(rows) <= _FEW:
+            for row in rows:
+                self.used[:, row] += taken
+            self.touched.extend(rows)
         else:
             counts = Counter(rows)
-            pods = np.array(list(counts.values()), dtype=np.int64)
-            self.used[:, list(counts)] += taken[:, np.newaxis] * (pods * times)
-        self.touched.extend(counts)
+            self.used[:, list(counts)] += taken[:, np.newaxis] * np.array(list(counts.values()))
+            self.touched.extend(counts)
         if shape.peer is not None:
-            for row, count in counts.items():
+            for row, count in Counter(rows).items():
                 self._note(shape.peer, row, count * times, told)
 
     def _taken(self, shape: PodShape) -> Whole:
@@ -434,9 +479,3 @@ class Room:
         self.used = self.used.astype(np.object_, copy=False)
         if self._reserved is not None:
             self._reserved = self._reserved.astype(np.object_, copy=False)
-
-
-def _chosen(amounts: Whole, columns: slice, rows: Rows | slice) -> Whole:
-    """Two columns of `amounts` for `rows`, as a Load has them: shape (2, 1, n)."""
-    chosen: Whole = amounts[columns, rows][:, np.newaxis]
-    return chosen

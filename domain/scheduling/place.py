@@ -6,9 +6,8 @@ where a placement changes feasibility and amounts of its own node only. What it 
 others is the maximum that raw scores are normalised by, when the last node that has it fills up;
 there a run of placements ends, and the next begins with fresh scores.
 
-Where shapes take turns, runs are short, and what is known of each shape is kept up to date
-(`domain.scheduling.ranking`). Where nodes are few, too, as in a rack, what each step on each node is
-worth is worked out at once.
+Where Pods are few, or shapes take turns, what is known of each shape is kept up to date from one to the
+next (`domain.scheduling.ranking`).
 
 Where rules about other Pods are in play, a placement can change every node. There the loop is run,
 with what others do not change kept from step to step (`domain.scheduling.stepping`).
@@ -23,21 +22,15 @@ from domain.scheduling.eligibility import Eligibility, eligibility
 from domain.scheduling.evaluate import feasible
 from domain.scheduling.greedy import Numbers, greedy_order
 from domain.scheduling.ranking import Ranking
-from domain.scheduling.score import by_facts, by_resources, by_step
+from domain.scheduling.score import by_facts, by_resources
 from domain.scheduling.stepping import place_in_company
 from domain.shapes import PodShape
 
-_SHORT = 4
+_SHORT = 16
 """So many Pods of a shape are placed sooner one by one than by sorting."""
-
-_TABLE = 1_024
-"""A table of steps on nodes that is no larger costs less than to look again after each step."""
 
 _FEW = 4
 """Less than one node in so many is few."""
-
-_NOWHERE = -1
-"""Less than any score."""
 
 
 def place(room: Room, shape: PodShape, count: int) -> list[int]:
@@ -48,8 +41,6 @@ def place(room: Room, shape: PodShape, count: int) -> list[int]:
     if (around := company(room, shape)) is not None:
         return place_in_company(room, shape, around, count)
     if count <= _SHORT and len(room) and not shape.host_ports:
-        if 0 < count * len(room) <= _TABLE and eligibility(room, shape).indifferent:
-            return _place_by_table(room, shape, count)
         return _place_in_turn(room, shape, count)
     placed: list[int] = []
     while len(placed) < count:
@@ -67,34 +58,8 @@ def _place_in_turn(room: Room, shape: PodShape, count: int) -> list[int]:
     placed: list[int] = []
     while len(placed) < count and (row := ranking.best()) is not None:
         room.assume(row, shape)
+        ranking.catch_up(room)
         placed.append(row)
-    return placed
-
-
-def _place_by_table(room: Room, shape: PodShape, count: int) -> list[int]:
-    """`place` for a few Pods on few nodes of which only their use decides, with one look at them."""
-    placed = _steps(_table(room, shape, count))
-    if placed:
-        room.assume_all(placed, shape)
-    return placed
-
-
-def _table(room: Room, shape: PodShape, count: int) -> Numbers:
-    """What Pod number s of `count` is worth on node n, `_NOWHERE` if it has no place: shape (s, n)."""
-    limits = room.capacity(shape, slice(None), limit=count)
-    limits[~eligibility(room, shape).allowed] = 0
-    return np.where(np.arange(count)[:, np.newaxis] < limits, by_step(room, shape, count), _NOWHERE)
-
-
-def _steps(table: Numbers) -> list[int]:
-    """The nodes to which a loop goes that takes the best next step, of equals that of the first node."""
-    count, heads = len(table), table[0]
-    taken: dict[int, int] = {}
-    placed: list[int] = []
-    while len(placed) < count and heads[best := int(heads.argmax())] > _NOWHERE:
-        placed.append(best)
-        step = taken[best] = taken.get(best, 0) + 1
-        heads[best] = table[step, best] if step < count else _NOWHERE
     return placed
 
 

@@ -75,8 +75,8 @@ def best_placement(
     of which a point counts `weight`.
     """
     counts = np.array(placed, dtype=np.int64)
-    totals = counts * 100 // max(int(counts.max()), 1) + percent_used(allocatable, used) * weight
-    return int(np.argmax(totals))
+    totals = counts * 100 // max(counts.max(), 1) + percent_used(allocatable, used) * weight
+    return int(totals.argmax())
 
 
 def percent_used(allocatable: Whole, used: Whole) -> Whole:
@@ -85,9 +85,8 @@ def percent_used(allocatable: Whole, used: Whole) -> Whole:
     `allocatable` and `used` are of shape (2, D): cpu and memory. A resource that a placement has none
     of is left out, one of which more is in use than there is counts 0.
     """
-    offered = allocatable > 0
-    percent = np.where(offered & (used <= allocatable), used * 100 // np.maximum(allocatable, 1), 0)
-    mean: Whole = (percent[0] + percent[1]) >> (offered[0] & offered[1]).astype(np.int64)
+    cpu, memory = np.where(used <= allocatable, used * 100 // np.maximum(allocatable, 1), 0)
+    mean: Whole = (cpu + memory) >> (allocatable > 0).all(axis=0).astype(np.int64)
     return mean
 
 
@@ -110,33 +109,29 @@ class UseOfDomains(Kept):
     def __init__(self, room: Room, key: str) -> None:
         super().__init__(room)
         self._domains = room.roster.domains(key)
-        self._used = self._add_up()
-
-    def used(self) -> Whole:
+        self.used = self._add_up(room)
         """cpu and memory by domain, shape (2, D); to be read only."""
-        self.catch_up()
-        return self._used
 
-    def _look_again(self, touched: list[int]) -> None:
+    def _look_again(self, room: Room, touched: list[int]) -> None:
         numbers = sorted({int(self._domains.of[row]) for row in touched} - {NO_DOMAIN})
         domains = {number: self._domains.rows_of(number) for number in numbers}
-        if sum(map(len, domains.values())) * _FEW > len(self._room):
-            self._used = self._add_up()
+        if sum(map(len, domains.values())) * _FEW > len(room):
+            self.used = self._add_up(room)
             return
         for number, rows in domains.items():
-            used = [sum(column.take(rows).tolist()) for column in self._room.used[SCORED]]
+            used = [sum(column.take(rows).tolist()) for column in room.used[SCORED]]
             if max(used) > LARGEST:
-                self._used = self._add_up()
+                self.used = self._add_up(room)
                 return
-            self._used[:, number] = used
+            self.used[:, number] = used
 
     def _part(self) -> None:
-        self._used = self._used.copy()
+        self.used = self.used.copy()
 
-    def _add_up(self) -> Whole:
-        return np.array([self._domains.sums(column) for column in self._room.used[SCORED]])
+    def _add_up(self, room: Room) -> Whole:
+        return np.array([self._domains.sums(column) for column in room.used[SCORED]])
 
 
 def use_of_domains(room: Room, key: str) -> tuple[Whole, Whole]:
     """Allocatable and used amounts for `percent_used`, of all domains of `key` in `room`."""
-    return room.roster.offered(key)[CPU_AND_MEMORY], room.kept(UseOfDomains, key).used()
+    return room.roster.offered(key)[CPU_AND_MEMORY], room.kept(UseOfDomains, key).used

@@ -46,19 +46,17 @@ class Vacancies(Kept):
 
     def by_node(self, limit: int) -> Numbers:
         """How many more Pods each node takes, at most `limit`, shape (N,)."""
-        self.catch_up()
         return np.minimum(self._by_node, limit)
 
     def by_domain(self, limit: int) -> Numbers:
         """How many more Pods each domain takes, at most `limit`, shape (D,)."""
-        self.catch_up()
         return np.minimum(self._by_domain, limit)
 
-    def _look_again(self, touched: list[int]) -> None:
+    def _look_again(self, room: Room, touched: list[int]) -> None:
         for row in dict.fromkeys(touched):
             if self._allowed[row]:
                 before = int(self._by_node[row])
-                self._by_node[row] = now = self._room.capacity_at(self._shape, row, _MANY)
+                self._by_node[row] = now = room.capacity_at(self._shape, row, _MANY)
                 if (domain := self._domains.of[row]) != NO_DOMAIN:
                     self._by_domain[domain] += now - before
 

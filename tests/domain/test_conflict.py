@@ -12,6 +12,7 @@ from build import Story, fact, group, node, pod
 from domain import events as ev
 from domain.conflict import stands
 from domain.events import Event
+from domain.objects import POD_GROUP
 from domain.reducer import fold
 from domain.scheduling.cycle import Decision, decide
 from domain.state import State, encode_state
@@ -162,9 +163,13 @@ def assert_sound(state: State, decision: Decision) -> None:
         shape = state.pods[bound.pod].spec.shape
         for resource, _ in (*shape.requests, ("pods", 1)):
             assert used[resource] <= int(has.get(resource, 0)), (bound, resource)
-    for gang in (state.group_of(subject) for subject in decision.groups if bindings):
+    started = [each for each in decision.attempt.groups if bindings and each.status == "Success"]
+    for found in started:
+        gang = state.group_of(found.group)
         assert gang is not None
-        assert len(state.members_of(gang.key).bound) >= gang.min_count
+        below = sum(each.parent == found.group for each in started)
+        running = len(state.members_of(gang.key).bound) if gang.kind == POD_GROUP else below
+        assert running >= gang.min_count
 
 
 EXTRA = [

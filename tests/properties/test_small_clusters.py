@@ -8,7 +8,7 @@ in which lane everybody waits, and that nobody does who could start or make room
 from collections import Counter
 from random import Random
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from beside import WatchedBook
@@ -22,6 +22,7 @@ _CASES = settings().max_examples ** 2 // 16
 
 @settings(max_examples=_CASES)
 @given(seed=st.integers(0, 2**32 - 1))
+@example(seed=16_954_250)  # a gang that evicts the last Pod with a rule about others
 def test_every_decision_is_that_of_the_model(seed: int) -> None:
     play(Random(seed), WatchedBook())
 

@@ -14,7 +14,7 @@ from domain.profile import (
     Profile,
 )
 from domain.resources import CPU, MEMORY
-from domain.room import Load
+from domain.room import Load, LoadAt
 from domain.roster import Whole
 
 _SCALE = 10
@@ -22,12 +22,12 @@ _SCALE = 10
 
 
 def node_resources_fit(load: Load, profile: Profile) -> Whole:
-    """The scores by the strategy of `profile` once each Pod is there, shape (s, n).
+    """The scores by the strategy of `profile` once the Pod is there, shape (n,).
 
     A resource that a node has none of is left out. Source: kube-scheduler 1.37, LeastAllocated,
     MostAllocated and RequestedToCapacityRatio.
     """
-    if profile.strategy == LEAST_ALLOCATED and profile.resources == CPU_AND_MEMORY:
+    if is_plain(profile):
         return _least_allocated(load)
     by_ratio = profile.strategy == REQUESTED_TO_CAPACITY_RATIO
     total, weights = np.zeros(load.scored.shape, dtype=np.int64)
@@ -43,6 +43,18 @@ def node_resources_fit(load: Load, profile: Profile) -> Whole:
     half = weights // 2 if by_ratio else 0  # the mean of ratios is rounded, the others are cut off
     mean: Whole = (total + half) // np.maximum(weights, 1)
     return mean
+
+
+def is_plain(profile: Profile) -> bool:
+    """Whether nodes are compared by what is left of cpu and memory, as in the default profile."""
+    return profile.strategy == LEAST_ALLOCATED and profile.resources == CPU_AND_MEMORY
+
+
+def least_allocated_at(load: LoadAt) -> int:
+    """`node_resources_fit` of one node by a plain profile."""
+    cpu = max(load.cpu - load.scored_cpu, 0) * 100 // max(load.cpu, 1)
+    memory = max(load.memory - load.scored_memory, 0) * 100 // max(load.memory, 1)
+    return (cpu + memory) >> (load.cpu > 0 and load.memory > 0)
 
 
 def _least_allocated(load: Load) -> Whole:

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from build import node, pod
-from clusters import ZONE, Cluster, Manifest, clusters
+from clusters import ZONE, Cluster, Manifest, clusters, the_peer
 from domain.manifests import node_facts
+from domain.nodes import NodeTable
 from domain.peers import Peer
 from domain.profile import Profile
 from domain.room import Room
@@ -19,7 +21,7 @@ from domain.scheduling.place import place
 from domain.scheduling.placements import use_of_domains
 from domain.scheduling.ranking import Ranking
 from domain.scheduling.survey import Vacancies
-from domain.shapes import PodShape
+from domain.shapes import PodShape, shape_of
 from ganger_testing.profiles import profiles
 from placing import check_filters, check_scores, place_by_the_rules, place_plainly
 
@@ -77,6 +79,21 @@ def test_shapes_that_take_turns_are_placed_as_by_the_plain_loop(
     assert np.array_equal(room.used, plain.used)
 
 
+def test_where_the_last_pod_with_a_rule_has_gone_no_rule_is_left() -> None:
+    """Neither on its own node nor on the others of the domain, of which a cycle before may know something."""
+    term = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": "web"}}}
+    rules = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    alone = pod("alone", cpu=1000, affinity=rules)
+    nodes = [node("n0", cpu="4", labels={ZONE: "a"}), node("n1", cpu="8", labels={ZONE: "a"})]
+    cluster = Cluster(nodes, [("n0", alone)], pod("w", cpu=1000, labels={"app": "web"}))
+    table, shape = cluster.table(), cluster.shape
+    room, plain = table.for_cycle(), table.for_cycle()
+    assert place(table.for_cycle(), shape, 1) == []
+    for each in (room, plain):
+        each.forget(0, replace(shape_of(alone["spec"], "default", {}), peer=the_peer(alone)))
+    assert place(room, shape, 1) == place_plainly(plain, shape, 1) == [1]
+
+
 @given(clusters(huge=True), st.integers(0, 12))
 def test_placing_is_the_plain_loop_beyond_64_bits(cluster: Cluster, count: int) -> None:
     table = cluster.table()
@@ -110,6 +127,40 @@ def test_what_is_remembered_of_one_profile_is_not_taken_for_another(
     table, shape = cluster.table(), cluster.shape
     together = [place(table.for_cycle(profile), shape, 10) for profile in several * 2]
     assert together == [place(cluster.table().for_cycle(profile), shape, 10) for profile in several * 2]
+
+
+@MANY
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from([1, 2, 4])), min_size=2, max_size=9),
+    st.lists(
+        st.tuples(
+            st.sampled_from(["around", "enter", 0, 1]), st.sampled_from([500, 1000]), st.integers(1, 3)
+        ),
+        min_size=2,
+        max_size=8,
+    ),
+)
+def test_placing_in_a_domain_is_the_plain_loop(
+    nodes: list[tuple[str, int]], turns: list[tuple[str | int, int, int]]
+) -> None:
+    """Whatever was placed before, in the domain or around it, since it was entered or before."""
+    table = NodeTable()
+    for number, (zone, cpu) in enumerate(nodes):
+        table.put(node_facts(node(f"n{number}", cpu=cpu, memory="8Gi", labels={ZONE: zone})))
+    room, plain = table.for_cycle(), table.for_cycle()
+
+    def entered() -> list[tuple[Room, Room]]:
+        domains = range(len(room.roster.domains(ZONE)))
+        return [(room.within(ZONE, number), plain.within(ZONE, number)) for number in domains]
+
+    inside = entered()
+    for where, cpu, count in turns:
+        if where == "enter":
+            inside = entered()
+            continue
+        shape = shape_of(pod("p", cpu=f"{cpu}00m", memory="1Gi")["spec"], "default", {})
+        one, other = (room, plain) if where == "around" else inside[int(where) % len(inside)]
+        assert place(one, shape, count) == place_plainly(other, shape, count)
 
 
 @MANY

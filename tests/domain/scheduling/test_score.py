@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from build import node, pod
 from clusters import ZONE, Cluster, Manifest, clusters
 from domain.profile import DEFAULT_PROFILE, CurvePoint, Profile, ScoredResource, Weights
-from domain.scheduling.score import Scores, score
+from domain.scheduling.score import Scores, by_resources, by_resources_at, score
 from ganger_testing.profiles import profiles
 from placing import hosts_of
 from reference.filters import Host
@@ -202,3 +203,16 @@ def check_strategy(cluster: Cluster, profile: Profile) -> None:
         [(resource.name, resource.weight) for resource in profile.resources],
         [(point.utilization, point.score) for point in profile.curve],
     )
+
+
+@given(st.booleans(), profiles(), st.data())
+def test_one_node_is_looked_at_as_all_are(huge: bool, profile: Profile, data: st.DataObject) -> None:
+    """Also where room is kept for others: numbers one by one say what columns say."""
+    cluster = data.draw(clusters(huge=huge), "cluster")
+    room, shape = cluster.table().for_cycle(profile), cluster.shape
+    rows = range(len(room))
+    for row in data.draw(st.lists(st.sampled_from(rows), max_size=4), "kept") if rows else ():
+        room.reserve(row, shape)
+    assert [by_resources_at(room, shape, row) for row in rows] == by_resources(room, shape).tolist()
+    capacity = room.capacity(shape, slice(None), 3).tolist()
+    assert [room.capacity_at(shape, row, 3) for row in rows] == capacity
