@@ -11,7 +11,7 @@ from domain.node_facts import NodeFacts
 from domain.peers import Peer
 from domain.profile import DEFAULT_PROFILE, Profile
 from domain.resources import CPU, MEMORY, PODS
-from domain.room import Room, amounts_of
+from domain.room import Room, ask_of
 from domain.roster import Roster, Whole, whole_numbers
 from domain.shapes import PodShape
 
@@ -179,7 +179,7 @@ class NodeTable:
         """What the Pods on `node` use: a column of `Room.used`."""
         amounts = [0] * len(self._used)
         for shape, count in self.pods(node).items():
-            taken = self._roster.remembered(amounts_of, shape)
+            taken = self._roster.remembered(ask_of, shape).amounts
             amounts = [amount + count * each for amount, each in zip(amounts, taken, strict=True)]
         return amounts
 

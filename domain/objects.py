@@ -89,7 +89,27 @@ class Exceptions(msgspec.Struct, frozen=True, kw_only=True, gc=False, array_like
 _NO_EXCEPTIONS = Exceptions()
 
 
-class Pod(msgspec.Struct, gc=False):
+class _Namespaced:
+    """What is kept under a key of namespace and name, `namespace/name`."""
+
+    __slots__ = ()
+    key: str
+    kept_uid: KeptUid
+
+    @property
+    def uid(self) -> str:
+        return uid_text(self.kept_uid)
+
+    @property
+    def namespace(self) -> str:
+        return self.key.partition("/")[0]
+
+    @property
+    def name(self) -> str:
+        return self.key.partition("/")[2]
+
+
+class Pod(_Namespaced, msgspec.Struct, gc=False):
     """A Pod. `arrival` is the position at which it was created, `queued_us` when it last began to
     wait; `attempts` counts cycles that it was in and did not leave bound."""
 
@@ -110,18 +130,6 @@ class Pod(msgspec.Struct, gc=False):
     condition: Condition | None = None
     """PodScheduled."""
     exceptions: Exceptions = _NO_EXCEPTIONS
-
-    @property
-    def uid(self) -> str:
-        return uid_text(self.kept_uid)
-
-    @property
-    def namespace(self) -> str:
-        return self.key.partition("/")[0]
-
-    @property
-    def name(self) -> str:
-        return self.key.partition("/")[2]
 
     @property
     def subject(self) -> str:
@@ -188,7 +196,7 @@ class Pod(msgspec.Struct, gc=False):
             self.exceptions = replace(self.exceptions, disruption=disruption)
 
 
-class Group(msgspec.Struct, gc=False):
+class Group(_Namespaced, msgspec.Struct, gc=False):
     """A PodGroup or a CompositePodGroup, which is `kind`.
 
     `min_count` counts the Pods of the former and the groups right below the latter (minGroupCount);
@@ -215,18 +223,6 @@ class Group(msgspec.Struct, gc=False):
     disruption: Condition | None = None
     """DisruptionTarget: the scheduler has evicted it as a whole."""
     kind: str = POD_GROUP
-
-    @property
-    def uid(self) -> str:
-        return uid_text(self.kept_uid)
-
-    @property
-    def namespace(self) -> str:
-        return self.key.partition("/")[0]
-
-    @property
-    def name(self) -> str:
-        return self.key.partition("/")[2]
 
     @property
     def subject(self) -> str:

@@ -36,7 +36,8 @@ class Ask(NamedTuple):
 def ask_of(roster: Roster, shape: PodShape) -> Ask:
     """What one Pod of `shape` takes of the nodes in `roster`."""
     requests = {name: int(amount) for name, amount in shape.requests}
-    amounts = amounts_of(roster, shape)
+    amounts = [1 if resource == PODS else requests.get(resource, 0) for resource in roster.resources]
+    amounts += [int(shape.scored_cpu), int(shape.scored_memory)]
     taken = whole_numbers(amounts)
     return Ask(
         columns=[(roster.column[name], amount) for name, amount in requests.items() if name in roster.column],
@@ -46,13 +47,6 @@ def ask_of(roster: Roster, shape: PodShape) -> Ask:
         requested=taken[CPU_AND_MEMORY, np.newaxis],
         scored=taken[SCORED, np.newaxis],
     )
-
-
-def amounts_of(roster: Roster, shape: PodShape) -> list[int]:
-    """What one Pod of `shape` adds to `Room.used`."""
-    requests = {name: int(amount) for name, amount in shape.requests}
-    taken = [1 if resource == PODS else requests.get(resource, 0) for resource in roster.resources]
-    return [*taken, int(shape.scored_cpu), int(shape.scored_memory)]
 
 
 class Load(NamedTuple):
@@ -213,6 +207,10 @@ class Room:
             at = {outer: inside for inside, outer in enumerate(rows.tolist())}
             inner.expected = {at[row]: list(peers) for row, peers in self.expected.items() if row in at}
         return inner
+
+    def inside(self, key: str, name: str) -> "Room":
+        """`within` the domain of `key` with this name."""
+        return self.within(key, self.roster.domains(key).names.index(name))
 
     def for_cycle(self) -> "Room":
         """An independent copy for one cycle, which goes on from what is kept here."""

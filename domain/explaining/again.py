@@ -19,7 +19,7 @@ from domain.scheduling.place import place
 from domain.scheduling.preemption import room_for
 from domain.scheduling.record import shape_findings
 from domain.scheduling.rules import shaped
-from domain.scheduling.tree import Outcome, Placed, give_up, run_tree, try_tree
+from domain.scheduling.tree import Outcome, Placed, give_up, inside, run_tree, try_tree
 from domain.shapes import PodShape
 from domain.state import State
 
@@ -139,7 +139,7 @@ def _turns_placed(outcome: Outcome, room: Room) -> Iterator[Turn]:
     for placed in outcome.placed:
         inner, where = room, None
         for key, name in domains[f"{POD_GROUP}/{placed.pod.group}"]:
-            inner, where = inner.within(key, inner.roster.domains(key).names.index(name)), name
+            inner, where = inner.inside(key, name), name
         yield Turn(placed.pod, placed.shape, inner, where, placed.node)
         room.assume(room.roster.row[placed.node], placed.shape)
 
@@ -159,10 +159,9 @@ def _domains(outcome: Outcome, above: _Domains) -> Iterator[tuple[str, _Domains]
 
 def _turns_refused(outcome: Outcome, room: Room, where: str | None) -> Iterator[Turn]:
     """The turns in a tree that was refused, or a part of it; `room` is as before afterwards."""
-    key, inner = outcome.branch.group.topology_key, room
-    if key is not None and outcome.domain is not None:
+    inner = inside(outcome, room)
+    if inner is not room:
         where = outcome.domain
-        inner = room.within(key, room.roster.domains(key).names.index(where))
     if outcome.branch.is_leaf:
         yield from _turns_of_leaf(outcome, inner, where)
         return

@@ -21,6 +21,10 @@ _MANY: Final = 2**31
 """More Pods than any group has: no node is said to have room for more."""
 
 
+_FEW: Final = 64
+"""So many nodes are looked at sooner one by one than with all others."""
+
+
 class Tally(NamedTuple):
     """How a group would come out: members `placed` for good, numbers of the last feasibility check, and
     whether it was refused for want of a place for a member (`misfit`)."""
@@ -41,8 +45,7 @@ class Vacancies(Kept):
         self._shape, key = about
         self._domains = room.roster.domains(key)
         self._allowed = eligibility(room, self._shape).allowed
-        self._by_node = np.where(self._allowed, room.capacity(self._shape, slice(None), _MANY), 0)
-        self._by_domain = self._domains.sums(self._by_node).astype(np.int64, copy=False)
+        self._look_at_all(room)
 
     def by_node(self, limit: int) -> Numbers:
         """How many more Pods each node takes, at most `limit`, shape (N,)."""
@@ -52,7 +55,14 @@ class Vacancies(Kept):
         """How many more Pods each domain takes, at most `limit`, shape (D,)."""
         return np.minimum(self._by_domain, limit)
 
+    def _look_at_all(self, room: Room) -> None:
+        self._by_node: Numbers = np.where(self._allowed, room.capacity(self._shape, slice(None), _MANY), 0)
+        self._by_domain: Numbers = self._domains.sums(self._by_node).astype(np.int64, copy=False)
+
     def _look_again(self, room: Room, touched: list[int]) -> None:
+        if len(touched) > _FEW:
+            self._look_at_all(room)
+            return
         for row in dict.fromkeys(touched):
             if self._allowed[row]:
                 before = int(self._by_node[row])

@@ -146,7 +146,7 @@ def _start_rest(outcome: Outcome, room: Room) -> list[Placed]:
     children, in the domain that it has; who found a place is assumed in `room` and returned."""
     if outcome.branch.is_leaf:
         return []
-    inner = _inside(outcome, room)
+    inner = inside(outcome, room)
     placed: list[Placed] = []
     for index, child in enumerate(outcome.children):
         if child.status is Status.UNTRIED:
@@ -162,18 +162,18 @@ def _start_rest(outcome: Outcome, room: Room) -> list[Placed]:
     return placed
 
 
-def _inside(outcome: Outcome, room: Room) -> Room:
+def inside(outcome: Outcome, room: Room) -> Room:
     """`room`, or the part of it that is the domain of `outcome`."""
     key = outcome.branch.group.topology_key
     if key is None or outcome.domain is None:
         return room
-    return room.within(key, room.roster.domains(key).names.index(outcome.domain))
+    return room.inside(key, outcome.domain)
 
 
 def _share_rest(outcome: Outcome, room: Room) -> list[Placed]:
     """Try the members beyond the minimum of each PodGroup that started, in the order of the tree, each in
     the domain that its groups have; who found a place is assumed in `room` and returned."""
-    inner = _inside(outcome, room)
+    inner = inside(outcome, room)
     if outcome.branch.is_leaf:
         left = {pod.key for pod in outcome.untried}
         rest = tuple(member for member in outcome.branch.members if member[0].key in left)

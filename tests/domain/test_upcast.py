@@ -141,5 +141,6 @@ def test_todays_lines_need_no_upcaster() -> None:
 
 def test_every_older_version_has_an_upcaster() -> None:
     """For every type, from version 1 on."""
+    assert VERSIONS.keys() == PAYLOADS.keys()
     steps = {(kind, version) for kind, current in VERSIONS.items() for version in range(1, current)}
     assert steps == UPCASTERS.keys()
